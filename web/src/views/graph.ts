@@ -129,9 +129,12 @@ function edgeDetails(app: App, edge: Edge): HTMLElement {
 function nodeDetails(app: App, graph: Graph, id: number): HTMLElement {
   const { names, recording } = app;
   const own = recording.callbacks.filter((callback) => callback.node === id && !callback.standard);
-  const edges = (of: (edge: Edge) => boolean) => h("ul", {}, ...graph.edges.flatMap((edge, i) => of(edge)
-    ? [h("li", {}, h("a", { href: address("graph", { select: `edge.${i}` }) }, names.topic(edge.topic)), ` ${edge.from === id ? "to" : "from"} ${names.node(edge.from === id ? edge.to : edge.from)}`)]
-    : []));
+  const edges = (of: (edge: Edge) => boolean) => {
+    const items = graph.edges.flatMap((edge, i) => of(edge)
+      ? [h("li", {}, h("a", { href: address("graph", { select: `edge.${i}` }) }, names.topic(edge.topic)), ` ${edge.from === id ? "to" : "from"} ${names.node(edge.from === id ? edge.to : edge.from)}`)]
+      : []);
+    return items.length > 0 ? h("ul", {}, ...items) : h("p", { class: "quiet" }, "nothing, as far as is known");
+  };
   return panel(names.node(id),
     h("p", { class: "quiet" }, names.process(recording.nodes[id]?.process)),
     h("h3", {}, "callbacks"), h("ul", {}, ...own.map((callback) => h("li", {}, h("a", { href: address("callbacks", { select: callback.id }) }, names.cause(callback)), callback.symbol ? h("div", { class: "quiet" }, printable(callback.symbol)) : null))),
