@@ -7,6 +7,8 @@ const unmeasured: Omit<Edge, "topic" | "from" | "to"> = {
   transport: null, count: null, rate: null, min: null, mean: null, p50: null, p99: null, max: null, lost: null, open: null, unknown: null, communication: null,
 };
 
+const tooMany = "There are more connections of nodes than fit into one answer: not all of them are here.";
+
 /** Shows what is known so far, each time that more is known: `measured` when nothing more comes. */
 export async function graphAnswers(source: Source, show: (graph: Graph, measured: boolean) => void): Promise<void> {
   const whole = source.get<Graph>("graph");
@@ -18,5 +20,5 @@ export async function graphAnswers(source: Source, show: (graph: Graph, measured
     : Promise.resolve();
   const graph = await whole.finally(() => { done = true; });
   await first;
-  show(graph, true);
+  show(graph.omitted ? { ...graph, warnings: [...(graph.warnings ?? []), tooMany] } : graph, true);
 }

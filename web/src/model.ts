@@ -65,10 +65,10 @@ export interface Edge {
   /** The row of `communications`; null where no message was seen. */
   communication: number | null;
 }
-export interface Graph extends Warned { nodes: number[]; edges: Edge[] }
+export interface Graph extends Warned { nodes: number[]; edges: Edge[]; omitted?: boolean }
 
 /** Who may send what to whom: known before any message is read. */
-export interface Connections { nodes: number[]; edges: { topic: number; from: number | null; to: number | null }[] }
+export interface Connections { nodes: number[]; edges: { topic: number; from: number | null; to: number | null }[]; omitted?: boolean }
 
 export type Value = string | number | boolean | null;
 /** What every answer may have: what it lacks. */
