@@ -83,6 +83,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
   if (kind === "edge" && known.edges[id]) side.append(edgeDetails(app, known.edges[id]));
   if (kind === "node" && app.recording.nodes[id]) side.append(nodeDetails(app, known, id));
   if (kind === "topic" && app.recording.topics[id]) side.append(topicDetails(app, known, id));
+  show(); // beside the details the picture is narrower
   below.append(...warningsOf(known), section("All edges", edgeTable(app, known, kind === "edge" ? id : null)));
 };
 
