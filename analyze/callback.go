@@ -22,7 +22,8 @@ type CallbackLabel struct {
 	Symbol string                `report:"symbol,detail"`
 }
 
-func labelOf(c *system.Callback) CallbackLabel {
+// LabelOf returns the label that results have for a callback.
+func LabelOf(c *system.Callback) CallbackLabel {
 	return CallbackLabel{
 		PID: c.Node.Process.PID, Node: c.Node.Name, Callback: c.Name, Kind: c.Kind, Topic: cmp.Or(c.TopicName, c.ServiceName), Period: c.Period, Symbol: c.Symbol,
 	}
@@ -205,7 +206,7 @@ func (e *executions) add(rows []executionColumns, clock *clockCorrection) {
 			}
 		}
 		if e.instances.wanted() && row.Start.Valid {
-			execution := CallbackExecution{CallbackLabel: labelOf(c), TID: row.TID, Begin: begin, Latency: latency, Status: row.Status}
+			execution := CallbackExecution{CallbackLabel: LabelOf(c), TID: row.TID, Begin: begin, Latency: latency, Status: row.Status}
 			if latency.Valid {
 				execution.End = trace.Some(begin + latency.Value)
 			}
@@ -233,7 +234,7 @@ func mergeExecutions(parts []*executions, standard *system.Standard) []CallbackL
 	var results []CallbackLatency
 	for c, l := range merged {
 		results = append(results, CallbackLatency{
-			CallbackLabel: labelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete, OfEveryNode: standard.Callback(c),
+			CallbackLabel: LabelOf(c), Statistics: l.statistics(), Incomplete: l.incomplete, OfEveryNode: standard.Callback(c),
 		})
 	}
 	slices.SortFunc(results, func(a, b CallbackLatency) int { return compareLabels(a.CallbackLabel, b.CallbackLabel) })

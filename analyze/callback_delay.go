@@ -163,7 +163,7 @@ func (d *delays) execution(e *Execution, pasts *threadPasts, past *threadPast) {
 	if d.instances.wanted() {
 		name, time := behind.report()
 		d.instances.add(DelayedExecution{
-			CallbackLabel: labelOf(e.Callback), TID: e.TID, Begin: e.Start.Value, Latency: latency, Since: since, DelayParts: parts, Behind: name, BehindTime: time,
+			CallbackLabel: LabelOf(e.Callback), TID: e.TID, Begin: e.Start.Value, Latency: latency, Since: since, DelayParts: parts, Behind: name, BehindTime: time,
 		})
 	}
 }
@@ -192,7 +192,7 @@ func (b ranBehind) report() (name string, time trace.Optional[int64]) {
 
 func (d *delays) results() (results []CallbackDelay) {
 	for c, s := range d.sums {
-		r := CallbackDelay{CallbackLabel: labelOf(c), Since: s.since, Count: s.count, Unknown: s.unknown}
+		r := CallbackDelay{CallbackLabel: LabelOf(c), Since: s.since, Count: s.count, Unknown: s.unknown}
 		if s.count > 0 {
 			r.Mean, r.DelayMeans, r.LongestDelay = s.mean(s.latency), s.delayMeans(), s.longestDelay()
 		}

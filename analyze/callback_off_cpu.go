@@ -72,12 +72,12 @@ func (q *Query) CallbackOffCPU(ctx context.Context, each func([]TimeOffCPU) erro
 		latency := row.SchedInTimestamp - row.SchedOutTimestamp
 		key := cause{c, row.Kind, row.OtherCommand}
 		if results[key] == nil {
-			results[key] = &CallbackOffCPU{CallbackLabel: labelOf(c), Kind: row.Kind, Other: row.OtherCommand}
+			results[key] = &CallbackOffCPU{CallbackLabel: LabelOf(c), Kind: row.Kind, Other: row.OtherCommand}
 		}
 		results[key].add(latency)
 		if instances.wanted() {
 			instances.add(TimeOffCPU{
-				CallbackLabel: labelOf(c), TID: row.TID, Begin: begin, Latency: latency, Kind: row.Kind,
+				CallbackLabel: LabelOf(c), TID: row.TID, Begin: begin, Latency: latency, Kind: row.Kind,
 				OtherPID: row.OtherPID, OtherTID: row.OtherTID, Other: row.OtherCommand, OtherPriority: row.OtherPriority,
 			})
 		}

@@ -161,7 +161,7 @@ func (p *partedExecutions) add(rows []partedColumns, clock *clockCorrection) {
 		}
 		s.add(&e)
 		if p.instances.wanted() {
-			e.CallbackLabel = labelOf(c)
+			e.CallbackLabel = LabelOf(c)
 			p.instances.add(e)
 		}
 	}
@@ -190,7 +190,7 @@ func (s *partSums) merge(other *partSums) {
 }
 
 func (s *partSums) result(c *system.Callback) CallbackParts {
-	r := CallbackParts{CallbackLabel: labelOf(c), Count: s.count, Unknown: s.unknown}
+	r := CallbackParts{CallbackLabel: LabelOf(c), Count: s.count, Unknown: s.unknown}
 	if s.count == 0 {
 		return r
 	}

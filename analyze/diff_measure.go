@@ -79,7 +79,7 @@ func (q *Query) callbackSeries(ctx context.Context, span trace.Span) (map[measur
 		return nil, err
 	}
 	return named(gathered, func(c *system.Callback) measured {
-		label := labelOf(c)
+		label := LabelOf(c)
 		return measured{"callback", fmt.Sprintf("%s %s %s", label.Node, describeTrigger(label.Kind, label.Topic, label.Period), label.Symbol)}
 	}), nil
 }

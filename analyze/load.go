@@ -312,7 +312,7 @@ func (t *threadLoad) of(c *system.Callback) *load {
 	l := t.callbacks[c]
 	if l == nil {
 		t.query.unknown.Keep(0)
-		l = &load{label: LoadLabel{PID: t.label.PID, TID: t.label.TID, CallbackLabel: labelOf(c)}, selected: t.query.filter.callback(c)}
+		l = &load{label: LoadLabel{PID: t.label.PID, TID: t.label.TID, CallbackLabel: LabelOf(c)}, selected: t.query.filter.callback(c)}
 		t.callbacks[c] = l
 		t.selected = t.selected || l.selected
 	}

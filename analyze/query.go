@@ -44,7 +44,7 @@ type Query struct {
 	clocks   []clockCorrection
 	filter   Filter
 	unknown  *system.Unknowns
-	recorded recordedProcesses
+	recorded *recordedProcesses
 	homes    processHomes
 	loader   *system.Loader
 	active   bool // loader has read which callbacks publish and poll what
@@ -52,7 +52,7 @@ type Query struct {
 
 // NewQuery prepares a question: it reads the entities and the clocks.
 func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*Query, error) {
-	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns(system.NewUnknownLimit())}
+	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns(system.NewUnknownLimit()), recorded: new(recordedProcesses)}
 	for _, d := range datasets {
 		if w := d.Warning(); w != "" {
 			q.Warnings = append(q.Warnings, w)
@@ -192,21 +192,30 @@ func (f *Filter) named(c *system.Callback) bool { return matches(f.Callbacks, c.
 
 // TimeSpan returns the span of what the datasets hold, on the clock of the first; ok is false where they hold no event.
 func (q *Query) TimeSpan(ctx context.Context) (span trace.Span, ok bool, err error) {
-	for i, d := range q.datasets {
-		of, has, err := trace.TimeSpan(ctx, d)
-		if err := q.warnOfDamage(err); err != nil {
+	for _, d := range q.datasets {
+		of, has, err := q.SpanOf(ctx, d)
+		if err != nil {
 			return trace.Span{}, false, err
 		}
 		if !has {
 			continue
 		}
-		of = trace.Span{First: q.clocks[i].correct(of.First), Last: q.clocks[i].correct(of.Last)}
 		if !ok {
 			span, ok = of, true
 		}
 		span.First, span.Last = min(span.First, of.First), max(span.Last, of.Last)
 	}
 	return span, ok, nil
+}
+
+// SpanOf is TimeSpan for one of the datasets.
+func (q *Query) SpanOf(ctx context.Context, d *trace.Dataset) (span trace.Span, ok bool, err error) {
+	span, ok, err = trace.TimeSpan(ctx, d)
+	if err := q.warnOfDamage(err); err != nil || !ok {
+		return trace.Span{}, false, err
+	}
+	clock := &q.clocks[slices.Index(q.datasets, d)]
+	return trace.Span{First: clock.correct(span.First), Last: clock.correct(span.Last)}, true, nil
 }
 
 // Restrict bounds the begin of instances.

@@ -46,13 +46,9 @@ func (s *jsonSink) write(row reflect.Value) error {
 			_, _ = s.out.WriteString(", ")
 		}
 		_, _ = s.out.Write(s.names[i])
-		text := []byte("null")
-		if value, ok := s.columns[i].of(row); ok {
-			var err error
-			if text, err = json.Marshal(value.Interface()); err != nil {
-				return err
-			}
-			text = printableJSON(text)
+		text, err := s.columns[i].json(row)
+		if err != nil {
+			return err
 		}
 		_, _ = s.out.Write(text)
 	}
@@ -69,3 +65,42 @@ func (s *jsonSink) close() error {
 }
 
 func (s *jsonSink) discard() error { return s.out.Flush() }
+
+// json is the column's value as JSON.
+func (c *column) json(row reflect.Value) ([]byte, error) {
+	value, ok := c.of(row)
+	if !ok {
+		return []byte("null"), nil
+	}
+	text, err := json.Marshal(value.Interface())
+	return printableJSON(text), err
+}
+
+// JSONRows are rows for a JSON document that has the names of the columns once.
+type JSONRows struct {
+	Columns []string            `json:"columns"`
+	Rows    [][]json.RawMessage `json:"rows"`
+}
+
+// NewJSONRows returns rows of type T with the names and the values that the format JSON has. It fails for a type that
+// has no columns.
+func NewJSONRows[T any](rows []T) (*JSONRows, error) {
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	j := &JSONRows{Rows: make([][]json.RawMessage, len(rows))}
+	for _, c := range columns {
+		j.Columns = append(j.Columns, c.name)
+	}
+	for i := range rows {
+		row := reflect.ValueOf(&rows[i]).Elem()
+		j.Rows[i] = make([]json.RawMessage, len(columns))
+		for k := range columns {
+			if j.Rows[i][k], err = columns[k].json(row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return j, nil
+}

@@ -295,3 +295,36 @@ func TestDiscardedBeforeTheFirstRow(t *testing.T) {
 		}
 	}
 }
+
+// JSONRows have the names and the values that the format JSON has, in the order of the columns.
+func TestJSONRows(t *testing.T) {
+	var want []map[string]any
+	if err := json.Unmarshal([]byte(write(t, report.JSON, rows())), &want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := report.NewJSONRows(rows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := report.Columns[row]()
+	if err != nil || !slices.Equal(got.Columns, columns) || len(got.Rows) != len(want) {
+		t.Fatalf("columns %v, want %v; %d rows (%v)", got.Columns, columns, len(got.Rows), err)
+	}
+	for i, values := range got.Rows {
+		for k, column := range got.Columns {
+			var value any
+			if err := json.Unmarshal(values[k], &value); err != nil || value != want[i][column] {
+				t.Errorf("row %d, %s is %s, want %v (%v)", i, column, values[k], want[i][column], err)
+			}
+		}
+	}
+	if text, err := json.Marshal(got); err != nil || strings.Contains(string(text), "\x1b") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if none, err := report.NewJSONRows([]row(nil)); err != nil || none.Rows == nil {
+		t.Errorf("without rows: %v, %v", none, err)
+	}
+	if _, err := report.NewJSONRows([]struct{ A int }{{1}}); err == nil {
+		t.Error("rows without columns are taken")
+	}
+}

@@ -1,0 +1,113 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/caret-bpf/caret-bpf/analyze/scan"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// ExecutionSpan is when and where one execution of a callback was, without what started it and what it published.
+// Times are in Unix nanoseconds on the query's clock.
+type ExecutionSpan struct {
+	Callback *system.Callback
+	TID      int32
+	// Depth is the number of callbacks that were running on the thread: 0 is outermost.
+	Depth int32
+	// Start and End are null where Status says so.
+	Start, End trace.Optional[int64]
+	Status     trace.CallbackStatus
+}
+
+// spanColumns are the columns of callback that tell when and where executions were.
+type spanColumns struct {
+	executionColumns
+	Depth int32 `column:"depth"`
+}
+
+// ExecutionSpans passes on every execution that is asked for, in the order in which row groups begin, and within one in
+// that of its rows: about in the order of time. It is the fastest way through all executions: messages are not joined.
+// The slice is reused after each returns.
+func (q *Query) ExecutionSpans(ctx context.Context, each func([]ExecutionSpan) error) error {
+	readers := make([]spanReader, scan.MaxWorkers())
+	for i := range readers {
+		readers[i] = spanReader{
+			query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool),
+		}
+	}
+	var passed []chan struct{} // one for each group, closed when what is in it was passed on
+	inTurn := func(ctx context.Context, n int, read func(ctx context.Context, worker, i int) error) error {
+		passed = make([]chan struct{}, n)
+		for i := range passed {
+			passed[i] = make(chan struct{})
+		}
+		return scan.InParallel(ctx, n, func(ctx context.Context, worker, i int) error {
+			readers[worker].group, readers[worker].ctx = i, ctx
+			return read(ctx, worker, i)
+		})
+	}
+	return scanCallbackRows(ctx, q, inTurn, func(worker int, rows []spanColumns, clock *clockCorrection) {
+		readers[worker].add(rows, clock)
+	}, func(worker int) error {
+		r := &readers[worker]
+		if r.group > 0 {
+			select {
+			case <-passed[r.group-1]:
+			case <-r.ctx.Done():
+				return r.ctx.Err()
+			}
+		}
+		err := each(r.spans)
+		r.spans = r.spans[:0]
+		close(passed[r.group])
+		return err
+	})
+}
+
+// spanReader gathers the executions of the row group that one goroutine reads.
+type spanReader struct {
+	query     *Query
+	callbacks *system.Lookup[*system.Callback]
+	selected  map[*system.Callback]bool
+	spans     []ExecutionSpan
+	group     int
+	ctx       context.Context // of the group's reading
+}
+
+func (r *spanReader) add(rows []spanColumns, clock *clockCorrection) {
+	for i := range rows {
+		row := &rows[i]
+		if !row.Start.Valid && !row.End.Valid {
+			continue
+		}
+		c, begin := r.query.executed(r.callbacks, &row.executionColumns, clock)
+		if c == nil {
+			continue
+		}
+		selected, known := r.selected[c]
+		if !known {
+			selected = r.query.filter.callback(c)
+			r.selected[c] = selected
+		}
+		if !selected {
+			continue
+		}
+		span := ExecutionSpan{Callback: c, TID: row.TID, Depth: row.Depth, Start: row.Start, End: row.End, Status: row.Status}
+		if row.Start.Valid {
+			span.Start.Value = begin
+			span.End.Value += begin - row.Start.Value // a duration is by the clock of its recording
+		} else {
+			span.End.Value = begin
+		}
+		r.spans = append(r.spans, span)
+	}
+}
+
+// With returns the same question with another filter. It shares with q what is known of the system, so the two are not
+// asked at the same time.
+func (q *Query) With(filter Filter) *Query {
+	other := *q
+	other.filter = filter
+	return &other
+}
