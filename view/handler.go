@@ -1,0 +1,204 @@
+package view
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+)
+
+const (
+	loopback = "127.0.0.1"
+	// tokenParameter is that of the address which a user opens first. The token becomes a cookie, whose name ends in the
+	// port: ports of one host share cookies.
+	tokenParameter = "token"
+	tokenCookie    = "caret-bpf-view-"
+	answersPath    = "/api/"
+	progressKey    = "progress"
+)
+
+// policy lets a page load and ask nobody but its server.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// pageFiles are the files of a page and what they are.
+var pageFiles = map[string]string{
+	"index.html": "text/html; charset=utf-8",
+	"app.js":     "text/javascript; charset=utf-8",
+	"app.css":    "text/css; charset=utf-8",
+}
+
+// newToken returns a token that nobody guesses.
+func newToken() string { return rand.Text() }
+
+// handler serves a page and answers to who has the token.
+type handler struct {
+	view  *View
+	page  fs.FS
+	hosts []string
+	token string
+	// cookie is the name of the cookie that has the token.
+	cookie string
+	room   chan struct{} // for requests that are answered
+}
+
+// NewHandler returns a handler for the page and the answers of a view. It answers only what is asked of the loopback
+// address at that port, and, but for a first GET of "/" with the token, only who has the cookie that it gets.
+func NewHandler(v *View, page fs.FS, port int, token string) http.Handler {
+	return &handler{
+		view: v, page: page, token: token, cookie: fmt.Sprintf("%s%d", tokenCookie, port), room: make(chan struct{}, simultaneousRequests),
+		hosts: []string{fmt.Sprintf("%s:%d", loopback, port), fmt.Sprintf("localhost:%d", port)},
+	}
+}
+
+// ServeHTTP answers a request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case !slices.Contains(h.hosts, r.Host):
+		// The name of a foreign page may be made to lead here.
+		refuse(w, http.StatusForbidden, fmt.Sprintf("this server answers at http://%s only", h.hosts[0]))
+	case !h.isOwnOrigin(r.Header.Get("Origin")):
+		refuse(w, http.StatusForbidden, "another page's requests are not answered")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		header.Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD are answered")
+	case r.URL.Path == "/" && r.URL.Query().Has(tokenParameter):
+		h.admit(w, r)
+	case !h.isAdmitted(r):
+		refuse(w, http.StatusForbidden, "open the address with the token that `caret-bpf view` has printed")
+	default:
+		h.answer(w, r)
+	}
+}
+
+// isOwnOrigin tells whether a request is the page's own, or of no page.
+func (h *handler) isOwnOrigin(origin string) bool {
+	if origin == "" {
+		return true
+	}
+	host, ok := strings.CutPrefix(origin, "http://")
+	return ok && slices.Contains(h.hosts, host)
+}
+
+// admit gives the token as a cookie, so that it does not stay in the address.
+func (h *handler) admit(w http.ResponseWriter, r *http.Request) {
+	if !h.isToken(r.URL.Query().Get(tokenParameter)) {
+		refuse(w, http.StatusForbidden, "the token is not that of this server: open the address that `caret-bpf view` has printed last")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: h.cookie, Value: h.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (h *handler) isAdmitted(r *http.Request) bool {
+	return slices.ContainsFunc(r.CookiesNamed(h.cookie), func(c *http.Cookie) bool { return h.isToken(c.Value) })
+}
+
+func (h *handler) isToken(text string) bool {
+	return subtle.ConstantTimeCompare([]byte(text), []byte(h.token)) == 1
+}
+
+func (h *handler) answer(w http.ResponseWriter, r *http.Request) {
+	text, isAnswer := strings.CutPrefix(r.URL.Path, answersPath)
+	switch {
+	case isAnswer && text == progressKey:
+		send(w, "application/json", encode(h.view.Progress()))
+	case isAnswer:
+		h.answerKey(w, r, text)
+	default:
+		h.file(w, strings.TrimPrefix(r.URL.Path, "/"))
+	}
+}
+
+func (h *handler) file(w http.ResponseWriter, name string) {
+	if name == "" {
+		name = "index.html"
+	}
+	kind, known := pageFiles[name]
+	if !known {
+		refuse(w, http.StatusNotFound, "there is no such page; the one that there is is at /")
+		return
+	}
+	content, err := fs.ReadFile(h.page, name)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	send(w, kind, content)
+}
+
+func (h *handler) answerKey(w http.ResponseWriter, r *http.Request, text string) {
+	select {
+	case h.room <- struct{}{}:
+	case <-r.Context().Done():
+		return
+	}
+	defer func() { <-h.room }()
+	if r.URL.RawQuery != "" {
+		text += "?" + r.URL.RawQuery
+	}
+	answer, err := h.view.Answer(r.Context(), text)
+	switch {
+	case err == nil:
+		send(w, "application/json", answer)
+	case r.Context().Err() != nil: // nobody waits
+	default:
+		refuse(w, statusOf(err), err.Error())
+	}
+}
+
+// statusOf tells what an error means to who asked.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, ErrNoSuchKey):
+		return http.StatusNotFound
+	case errors.Is(err, ErrBadKey):
+		return http.StatusBadRequest
+	case errors.Is(err, system.ErrNoSuchName), errors.Is(err, analyze.ErrNothingSelected):
+		return http.StatusUnprocessableEntity
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// sendingTime is how long sending an answer may take.
+const sendingTime = time.Minute
+
+func send(w http.ResponseWriter, kind string, content []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendingTime)) // a test's writer has none
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(content)
+}
+
+// refuse answers with an error, which is a sentence.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(map[string]string{"error": text}))
+}
+
+// encode encodes what can always be encoded.
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// offCPUTimes is the number of times off the CPU that an answer has at most.
+const offCPUTimes = 20_000
+
+// offCPUMargin is how long before a tile a thread may have left the CPU to be found in it, in nanoseconds.
+const offCPUMargin = 1_000_000_000
+
+// offCPU are the times in which threads were off the CPU in an exact tile.
+type offCPU struct {
+	Thread []int `json:"thread"`
+	// Kind is runnable or blocked.
+	Kind []string `json:"kind"`
+	From []int64  `json:"from"`
+	To   []int64  `json:"to"`
+	// Other is the command of the thread that got the CPU or that ran where this one was woken; null if none is known.
+	Other []*string `json:"other"`
+	// More says that there are more than these.
+	More bool `json:"more"`
+}
+
+const (
+	runnable = "runnable"
+	blocked  = "blocked"
+)
+
+func (v *View) offCPU(ctx context.Context, t tile) (*offCPU, error) {
+	x, err := v.readIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !x.isExact(t) {
+		return nil, fmt.Errorf("%w: tile %v is not exact: times off the CPU are told of exact tiles only", ErrBadKey, t)
+	}
+	o := &offCPU{Thread: []int{}, Kind: []string{}, From: []int64{}, To: []int64{}, Other: []*string{}}
+	first := v.span.First
+	err = v.timeline.within(ctx, first+t.begin-offCPUMargin, first+t.end, func(q *analyze.Query) error {
+		return q.TimesOffCPU(ctx, func(rows []trace.Sched) error {
+			for i := range rows {
+				if o.More = len(o.From) >= offCPUTimes; o.More {
+					return nil
+				}
+				v.addOffCPU(o, t, &rows[i])
+			}
+			return nil
+		})
+	})
+	return o, err
+}
+
+// addOffCPU adds a time: the thread was blocked until it was woken, and could run from then on.
+func (v *View) addOffCPU(o *offCPU, t tile, row *trace.Sched) {
+	id, known := v.timelineEntities.threads[thread{row.ProcessKey, row.TID}]
+	from, to := v.since(row.SchedOutTimestamp), v.since(row.SchedInTimestamp)
+	if !known || to < t.begin || from > t.end {
+		return
+	}
+	add := func(kind string, from, to int64) {
+		o.Thread, o.Kind, o.From, o.To = append(o.Thread, id), append(o.Kind, kind), append(o.From, from), append(o.To, to)
+		o.Other = append(o.Other, orNull(row.OtherCommand))
+	}
+	if row.Kind != trace.SchedBlocked {
+		add(runnable, from, to)
+		return
+	}
+	woken := to
+	if row.WakingTimestamp.Valid {
+		woken = min(to, max(from, v.since(row.WakingTimestamp.Value)))
+	}
+	add(blocked, from, woken)
+	if woken < to {
+		add(runnable, woken, to)
+	}
+}

@@ -1,0 +1,157 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+)
+
+const (
+	// listedPaths is the number of paths that are listed where none are asked for.
+	listedPaths = 50
+	// wantedPaths is the number of paths that are listed where some are asked for.
+	wantedPaths = 1000
+)
+
+// pathList are the paths of a page.
+type pathList struct {
+	Paths []pathAnswer `json:"paths"`
+	// Complete is false where there are more paths.
+	Complete bool `json:"complete"`
+}
+
+// pathAnswer are the paths of one text: several where nodes share a name.
+type pathAnswer struct {
+	ID     int    `json:"id"`
+	Text   string `json:"text"`
+	Nodes  []int  `json:"nodes"`
+	Topics []int  `json:"topics"`
+	// Flows are the times for which a report has the flow of messages.
+	Flows []flowSpan `json:"flows,omitempty"`
+}
+
+type flowSpan struct {
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+	Why  string `json:"why"`
+}
+
+func (v *View) pathsAnswer(ctx context.Context, k key) (*pathList, error) {
+	if k.has("from") {
+		var list *pathList
+		err := v.withActivity(ctx, func(q *analyze.Query) error {
+			paths, err := v.options.Paths.Find(ctx, q, nil, k.value("from"), k.value("to"))
+			list = v.listPaths(paths, wantedPaths)
+			return err
+		})
+		return list, err
+	}
+	return v.pathList(ctx)
+}
+
+// pathList are the paths that the user has asked for, else those that messages took.
+func (v *View) pathList(ctx context.Context) (*pathList, error) {
+	return v.paths.get(ctx, func(ctx context.Context) (list *pathList, err error) {
+		o := &v.options
+		err = v.withActivity(ctx, func(q *analyze.Query) error {
+			if len(o.PathTexts) > 0 || o.PathFrom != "" || o.PathTo != "" {
+				paths, err := o.Paths.Find(ctx, q, o.PathTexts, o.PathFrom, o.PathTo)
+				list = v.listPaths(paths, wantedPaths)
+				return err
+			}
+			list, err = v.takenPaths(ctx, q)
+			return err
+		})
+		return list, err
+	})
+}
+
+// withActivity asks about everything, when it is known what callbacks publish.
+func (v *View) withActivity(ctx context.Context, ask func(*analyze.Query) error) error {
+	return v.withActivityOf(ctx, v.options.Filter, ask)
+}
+
+func (v *View) withActivityOf(ctx context.Context, filter analyze.Filter, ask func(*analyze.Query) error) error {
+	_, err := v.activity.get(ctx, func(ctx context.Context) (done struct{}, err error) {
+		return done, v.linked.prepare(ctx, func(q *analyze.Query) error {
+			if err := q.LoadActivity(ctx); err != nil {
+				return err
+			}
+			return v.options.Paths.Adopt(q)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return v.linked.take(ctx, filter, ask)
+}
+
+// takenPaths are the longest paths that messages took from where they originate to where no path leads on.
+func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, error) {
+	paths, complete, err := q.Architecture.Paths(ctx, system.PathQuery{Undefined: v.options.Paths.Options().Latest})
+	if err != nil {
+		return nil, err
+	}
+	paths = slices.DeleteFunc(paths, func(p *system.Path) bool { return len(p.Nodes) < 2 })
+	paths = append(slices.Clone(q.Architecture.NamedPaths), paths...)
+	slices.SortStableFunc(paths, func(a, b *system.Path) int {
+		return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(len(b.Nodes), len(a.Nodes)))
+	})
+	if len(paths) > listedPaths {
+		paths, complete = paths[:listedPaths], false
+	}
+	if len(paths) == 0 {
+		return &pathList{Paths: []pathAnswer{}, Complete: complete}, nil
+	}
+	hops, err := q.PathLatency(ctx, paths, v.options.Paths.Options(), nil)
+	if err != nil {
+		return nil, err
+	}
+	taken := make(map[string]bool)
+	for i := range hops {
+		if hops[i].Hop == 0 && hops[i].Count > 0 {
+			taken[hops[i].Path] = true
+		}
+	}
+	list := v.listPaths(slices.DeleteFunc(paths, func(p *system.Path) bool { return !taken[textOf(p)] }), listedPaths)
+	list.Complete = list.Complete && complete
+	return list, nil
+}
+
+// textOf is what a path is called.
+func textOf(p *system.Path) string { return cmp.Or(p.Name, p.String()) }
+
+func (v *View) listPaths(paths []*system.Path, most int) *pathList {
+	list := &pathList{Paths: []pathAnswer{}, Complete: true}
+	seen := make(map[string]bool)
+	for _, p := range paths {
+		text := textOf(p)
+		if seen[text] {
+			continue
+		}
+		seen[text] = true
+		if len(list.Paths) == most {
+			list.Complete = false
+			break
+		}
+		of := pathAnswer{ID: len(list.Paths), Text: text, Nodes: []int{}, Topics: []int{}}
+		for i, n := range p.Nodes {
+			if i == 0 && n.Subscription != nil {
+				of.Topics = append(of.Topics, v.linkedEntities.topic(n.Subscription.TopicName))
+			}
+			if id, known := v.linkedEntities.nodes[n.Node]; known {
+				of.Nodes = append(of.Nodes, id)
+			} else {
+				of.Nodes = append(of.Nodes, unknown)
+			}
+			if n.Publisher != nil {
+				of.Topics = append(of.Topics, v.linkedEntities.topic(n.Publisher.TopicName))
+			}
+		}
+		list.Paths = append(list.Paths, of)
+	}
+	return list
+}

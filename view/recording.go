@@ -1,0 +1,297 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/report"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// recording is what a page is about, and what its other answers name by number.
+type recording struct {
+	Version string `json:"version"`
+	// Report says that only some keys have answers.
+	Report bool `json:"report"`
+	// Begin is in Unix nanoseconds, as text: as a number it would not be exact. Duration is in nanoseconds.
+	Begin    string          `json:"begin"`
+	Duration int64           `json:"duration"`
+	Datasets []datasetAnswer `json:"datasets"`
+	Baseline []datasetAnswer `json:"baseline"`
+	// Scheduling says that executions have parts of their time, OffCPU that times off the CPU were recorded.
+	Scheduling bool             `json:"scheduling"`
+	OffCPU     bool             `json:"offCpu"`
+	Warnings   []string         `json:"warnings"`
+	Lost       lostAnswer       `json:"lost"`
+	Processes  []processAnswer  `json:"processes"`
+	Threads    []threadAnswer   `json:"threads"`
+	Nodes      []nodeAnswer     `json:"nodes"`
+	Topics     []topicAnswer    `json:"topics"`
+	Callbacks  []callbackAnswer `json:"callbacks"`
+	// Levels is the number of the deepest level of tiles.
+	Levels int `json:"levels"`
+}
+
+type datasetAnswer struct {
+	Path string  `json:"path"`
+	Host *string `json:"host"`
+	// Begin and End are since the begin of what is shown, in nanoseconds; null without events, and for a baseline, which is
+	// of another time.
+	Begin     trace.Optional[int64] `json:"begin"`
+	End       trace.Optional[int64] `json:"end"`
+	Callbacks uint64                `json:"callbacks"`
+	Session   *sessionAnswer        `json:"session"`
+}
+
+// sessionAnswer is how a dataset was recorded.
+type sessionAnswer struct {
+	Recorder   string            `json:"recorder"`
+	Kernel     string            `json:"kernel"`
+	Ending     trace.Ending      `json:"ending"`
+	Attributes map[string]string `json:"attributes"`
+	Targets    []targetAnswer    `json:"targets"`
+}
+
+type targetAnswer struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	Distro  string `json:"distro"`
+	RMW     string `json:"rmw"`
+}
+
+// lostAnswer sums up what is missing.
+type lostAnswer struct {
+	Records    uint64 `json:"records"`
+	BlindSpans int    `json:"blindSpans"`
+	Text       string `json:"text"`
+}
+
+type processAnswer struct {
+	ID   int     `json:"id"`
+	PID  int32   `json:"pid"`
+	Name *string `json:"name"`
+	Host *string `json:"host"`
+}
+
+type threadAnswer struct {
+	ID      int   `json:"id"`
+	Process int   `json:"process"`
+	TID     int32 `json:"tid"`
+	// Name is null: recordings do not tell names of threads.
+	Name *string `json:"name"`
+}
+
+type nodeAnswer struct {
+	ID      int    `json:"id"`
+	Name    string `json:"name"`
+	Process int    `json:"process"`
+	// Standard: it has nothing but what every node has.
+	Standard bool `json:"standard"`
+}
+
+type topicAnswer struct {
+	ID       int     `json:"id"`
+	Name     string  `json:"name"`
+	Type     *string `json:"type"`
+	Standard bool    `json:"standard"`
+}
+
+type callbackAnswer struct {
+	ID       int32                 `json:"id"`
+	Name     string                `json:"name"`
+	Node     int                   `json:"node"`
+	Kind     *string               `json:"kind"`
+	Topic    *string               `json:"topic"`
+	Period   trace.Optional[int64] `json:"period"`
+	Symbol   *string               `json:"symbol"`
+	Standard bool                  `json:"standard"`
+}
+
+// orNull is nil for an empty text, which stands for one that is not known.
+func orNull[T ~string](text T) *string {
+	if text == "" {
+		return nil
+	}
+	s := string(text)
+	return &s
+}
+
+// recording reads entities and footers only, so it is there long before the statistics.
+func (v *View) recording(ctx context.Context, isReport bool) (*recording, error) {
+	r := &recording{
+		Version: v.options.Version, Report: isReport, Begin: strconv.FormatInt(v.span.First, 10), Duration: v.duration(),
+		Warnings: []string{}, Levels: v.levels(),
+	}
+	err := v.plain.all(ctx, func(q *analyze.Query) error {
+		if err := v.describeDatasets(ctx, r, q); err != nil {
+			return err
+		}
+		losses, err := lossesOf(ctx, q)
+		r.Lost = v.sumUp(losses)
+		r.Warnings = append(r.Warnings, q.Warnings...)
+		v.listEntities(r, q.Architecture)
+		return err
+	})
+	return r, err
+}
+
+func (v *View) describeDatasets(ctx context.Context, r *recording, q *analyze.Query) error {
+	for _, d := range v.options.Datasets {
+		of, err := describeDataset(ctx, d)
+		if err != nil {
+			return err
+		}
+		if span, ok, err := q.SpanOf(ctx, d); err != nil {
+			return err
+		} else if ok {
+			of.Begin, of.End = trace.Some(v.since(span.First)), trace.Some(v.since(span.Last))
+		}
+		r.Datasets = append(r.Datasets, of)
+		if d.Live() {
+			r.Warnings = append(r.Warnings, d.Dir()+": it is being recorded: what came after the page was opened is not shown")
+		}
+		if d.Session() != nil {
+			r.Warnings = append(r.Warnings, d.Session().Warnings...)
+		}
+		scheduling, err := hasParts(ctx, d)
+		if err != nil {
+			return err
+		}
+		r.Scheduling = r.Scheduling || scheduling
+		times, err := trace.Count(ctx, d, trace.TableSched)
+		if err := ignoreDamage(err); err != nil {
+			return err
+		}
+		r.OffCPU = r.OffCPU || times > 0
+	}
+	for _, d := range v.options.Baseline {
+		of, err := describeDataset(ctx, d)
+		if err != nil {
+			return err
+		}
+		r.Baseline = append(r.Baseline, of)
+	}
+	return nil
+}
+
+func describeDataset(ctx context.Context, d *trace.Dataset) (datasetAnswer, error) {
+	of := datasetAnswer{Path: d.Dir()}
+	var err error
+	of.Callbacks, err = trace.Count(ctx, d, trace.TableCallback)
+	if err := ignoreDamage(err); err != nil {
+		return of, err
+	}
+	s := d.Session()
+	if s == nil {
+		return of, nil
+	}
+	of.Host = orNull(s.Host.Name)
+	of.Session = &sessionAnswer{
+		Recorder: s.Recorder.Version, Kernel: s.Host.Kernel, Ending: s.Ending, Attributes: s.Attributes, Targets: []targetAnswer{},
+	}
+	for _, t := range s.Targets {
+		of.Session.Targets = append(of.Session.Targets, targetAnswer{t.PID, t.Command, t.Distro, t.RMWImplementation})
+	}
+	return of, nil
+}
+
+// hasParts tells whether executions of a dataset have the parts of their time.
+func hasParts(ctx context.Context, d *trace.Dataset) (bool, error) {
+	groups, err := trace.Groups(ctx, d, trace.TableCallback)
+	if err := ignoreDamage(err); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(groups, func(g *trace.Group) bool { return !g.HasOnlyNull("cpu_time") }), nil
+}
+
+// sumUp says what is missing, as `info` does.
+func (v *View) sumUp(losses []trace.Loss) (lost lostAnswer) {
+	for i := range losses {
+		lost.Records += losses[i].Count
+		if losses[i].Reason == trace.LossUnarmed {
+			lost.BlindSpans++
+		}
+	}
+	if lost.Records > 0 || lost.BlindSpans > 0 {
+		lost.Text = fmt.Sprintf("%s records were lost; %s times something was not probed", report.Count(lost.Records), report.Count(lost.BlindSpans))
+		return lost
+	}
+	lost.Text = "nothing was lost"
+	for _, d := range v.options.Datasets {
+		switch s := d.Session(); {
+		case s == nil, d.Killed(), d.Live(), len(s.Unstored) > 0, s.Ending == trace.EndingError:
+			lost.Text = "nothing was lost in what can be read; what was under way at the end may be missing"
+			return lost
+		case s.Removed != nil:
+			lost.Text = "nothing was lost but what was removed"
+		}
+	}
+	return lost
+}
+
+// listEntities lists what the numbers of entities stand for.
+func (v *View) listEntities(r *recording, a *system.Architecture) {
+	hosts, names := make(map[string]string), make(map[trace.ProcessKey]string)
+	for _, d := range v.options.Datasets {
+		if s := d.Session(); s != nil {
+			hosts[s.Host.BootID] = s.Host.Name
+		}
+	}
+	for _, p := range a.Processes {
+		names[p.ProcessKey] = cmp.Or(names[p.ProcessKey], p.Command)
+	}
+	r.Processes = make([]processAnswer, len(v.entities.processes))
+	for key, id := range v.entities.processes {
+		r.Processes[id] = processAnswer{ID: id, PID: key.PID, Name: orNull(names[key]), Host: orNull(hosts[key.BootID])}
+	}
+	r.Threads = make([]threadAnswer, len(v.threads))
+	for id, t := range v.threads {
+		r.Threads[id] = threadAnswer{ID: id, Process: v.entities.processes[t.process], TID: t.tid}
+	}
+	standard := a.Standard()
+	r.Nodes, r.Callbacks = []nodeAnswer{}, []callbackAnswer{}
+	for id, n := range a.Nodes {
+		r.Nodes = append(r.Nodes, nodeAnswer{ID: id, Name: n.Name, Process: v.entities.processes[n.Process], Standard: isStandard(n, standard)})
+		for _, c := range n.Callbacks {
+			r.Callbacks = append(r.Callbacks, callbackAnswer{
+				ID: v.entities.callbacks[c], Name: c.Name, Node: id, Kind: orNull(c.Kind), Topic: orNull(cmp.Or(c.TopicName, c.ServiceName)),
+				Period: c.Period, Symbol: orNull(c.Symbol), Standard: standard.Callback(c),
+			})
+		}
+	}
+	r.Topics = make([]topicAnswer, len(v.entities.topics))
+	for name, id := range v.entities.topics {
+		r.Topics[id] = topicAnswer{ID: id, Name: name, Type: orNull(typeOf(a, name)), Standard: standard.Topic(name)}
+	}
+}
+
+// isStandard tells whether a node has something, and nothing but what every node has.
+func isStandard(n *system.Node, standard *system.Standard) bool {
+	own := func(c *system.Callback) bool { return !standard.Callback(c) }
+	return len(n.Callbacks)+len(n.Publishers)+len(n.Subscriptions) > 0 &&
+		!slices.ContainsFunc(n.Callbacks, own) &&
+		!slices.ContainsFunc(n.Publishers, func(p *system.Publisher) bool { return !standard.Publisher(p) }) &&
+		!slices.ContainsFunc(n.Subscriptions, func(s *system.Subscription) bool { return !standard.Subscription(s) })
+}
+
+// typeOf returns the type of a topic's messages, "" if it is not known.
+func typeOf(a *system.Architecture, topic string) string {
+	for _, n := range a.Nodes {
+		for _, p := range n.Publishers {
+			if p.TopicName == topic && p.MessageType != "" {
+				return p.MessageType
+			}
+		}
+		for _, s := range n.Subscriptions {
+			if s.TopicName == topic && s.MessageType != "" {
+				return s.MessageType
+			}
+		}
+	}
+	return ""
+}

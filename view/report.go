@@ -1,0 +1,247 @@
+package view
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+const (
+	// ReportBytes is the size that a report may have to be mailed.
+	ReportBytes = 10_000_000
+	// Shares of what is compressed, in percent, up to which something is added: flows and series leave room for what comes
+	// behind them.
+	pathShare   = 30
+	seriesShare = 60
+	// slowestWindows is the number of the slowest ways of a path whose surroundings have a flow of their own.
+	slowestWindows = 5
+	// reportedSubjects is the number of callbacks, communications and topics that have series: those with most instances.
+	reportedSubjects = 200
+)
+
+// ErrPage is wrapped by errors for a page that is not as it is expected.
+var ErrPage = errors.New("the page in this program is damaged: build it anew with `make web` and `make build`")
+
+// ReportSummary says what a report has.
+type ReportSummary struct {
+	Answers, Tiles int
+	// Level is the deepest level of which all tiles are in it, or exact ones above them.
+	Level int
+	// Omitted says that there was no room for everything.
+	Omitted bool
+	Bytes   int
+}
+
+// WriteReport writes a page with a part of the answers to w: as one HTML file, which needs no server, of so many bytes
+// at most (ReportBytes, say), but for what a page cannot be without.
+func WriteReport(ctx context.Context, w io.Writer, v *View, page fs.FS, size int) (ReportSummary, error) {
+	shell, err := newReportShell(page)
+	if err != nil {
+		return ReportSummary{}, err
+	}
+	r := newReportAnswers(v, (size-shell.size())/4*3)
+	if err := r.fill(ctx); err != nil {
+		return r.summary, err
+	}
+	packed, err := r.end()
+	if err != nil {
+		return r.summary, err
+	}
+	content := shell.with(base64.StdEncoding.EncodeToString(packed))
+	r.summary.Bytes = len(content)
+	_, err = io.WriteString(w, content)
+	return r.summary, err
+}
+
+// reportAnswers gathers answers for a file, compressed.
+type reportAnswers struct {
+	view    *View
+	budget  int // in compressed bytes
+	packed  bytes.Buffer
+	gzip    *gzip.Writer
+	trial   *gzip.Writer
+	summary ReportSummary
+	// worst are times that are looked at closely, the worst first.
+	worst []int64
+}
+
+func newReportAnswers(v *View, budget int) *reportAnswers {
+	r := &reportAnswers{view: v, budget: budget}
+	r.gzip = gzip.NewWriter(&r.packed)
+	r.trial = gzip.NewWriter(io.Discard)
+	return r
+}
+
+// begin and end enclose the answers.
+const (
+	answersBegin = `{"format":1,"answers":{`
+	answersEnd   = `}}`
+)
+
+// fill adds answers, the most important ones first.
+func (r *reportAnswers) fill(ctx context.Context) error {
+	for _, add := range []func(context.Context) error{r.addWhole, r.addPaths, r.addSeries, r.addTiles} {
+		if err := add(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put adds an answer.
+func (r *reportAnswers) put(k key, answer any) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return r.putText(k, text)
+}
+
+func (r *reportAnswers) putText(k key, text []byte) error {
+	name, err := json.Marshal(k.String())
+	if err != nil {
+		return err
+	}
+	separator := ","
+	if r.summary.Answers == 0 {
+		separator = answersBegin
+	}
+	for _, part := range [][]byte{[]byte(separator), name, {':'}, text} {
+		if _, err := r.gzip.Write(part); err != nil {
+			return err
+		}
+	}
+	r.summary.Answers++
+	return r.gzip.Flush() // so that it is known how much room is left
+}
+
+// offer adds an answer if there is room for it within a share of the budget, in percent.
+func (r *reportAnswers) offer(k key, answer any, share int) (added bool, err error) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return false, err
+	}
+	var size counter
+	r.trial.Reset(&size)
+	if _, err := r.trial.Write(text); err != nil {
+		return false, err
+	}
+	if err := r.trial.Close(); err != nil {
+		return false, err
+	}
+	if r.packed.Len()+int(size) > r.budget/100*share {
+		r.summary.Omitted = true
+		return false, nil
+	}
+	return true, r.putText(k, text)
+}
+
+// counter counts what is written.
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+func (r *reportAnswers) end() ([]byte, error) {
+	if _, err := io.WriteString(r.gzip, answersEnd); err != nil {
+		return nil, err
+	}
+	err := r.gzip.Close()
+	return r.packed.Bytes(), err
+}
+
+// addWhole adds what every page needs. Paths come later: they tell of flows.
+func (r *reportAnswers) addWhole(ctx context.Context) error {
+	recording, err := r.view.recording(ctx, true)
+	if err != nil {
+		return err
+	}
+	if err := r.put(newKey("recording"), recording); err != nil {
+		return err
+	}
+	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "compare"} {
+		answer, err := r.view.answer(ctx, newKey(name))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if losses, ok := answer.(*lossTable); ok {
+			for _, l := range losses.Rows[:min(len(losses.Rows), slowestWindows)] {
+				r.worst = append(r.worst, l.Begin)
+			}
+		}
+		if err := r.put(newKey(name), answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPaths adds how long messages took, and their flow: of all, and around the slowest.
+func (r *reportAnswers) addPaths(ctx context.Context) error {
+	v := r.view
+	kept, err := v.pathList(ctx)
+	if err != nil {
+		return err
+	}
+	list := &pathList{Paths: slices.Clone(kept.Paths), Complete: kept.Complete}
+	if len(list.Paths) == 0 {
+		return r.put(newKey("paths"), list)
+	}
+	var texts []string
+	for _, p := range list.Paths {
+		texts = append(texts, p.Text)
+	}
+	latencies, err := v.pathsOf(ctx, texts)
+	if err != nil {
+		return err
+	}
+	flows, err := v.flowsOf(ctx, texts, v.span.First, v.span.Last)
+	if err != nil {
+		return err
+	}
+	for i := range list.Paths {
+		if err := r.addPath(&list.Paths[i], latencies, flows); err != nil {
+			return err
+		}
+	}
+	return r.put(newKey("paths"), list)
+}
+
+func (r *reportAnswers) addPath(p *pathAnswer, latencies map[string]*pathLatency, flows map[string]*allMessages) error {
+	latency, all := latencies[p.Text], flows[p.Text]
+	if latency == nil || all == nil {
+		return nil
+	}
+	added, err := r.offer(newKey("path", p.Text), latency, pathShare)
+	if err != nil || !added {
+		return err
+	}
+	windows := []flowSpan{{From: 0, To: r.view.duration(), Why: "all of it"}}
+	for _, w := range latency.slowest[:min(len(latency.slowest), slowestWindows)] {
+		begin := r.view.since(w.begin)
+		r.worst = append(r.worst, begin)
+		windows = append(windows, flowSpan{
+			From: max(0, begin-3*w.total), To: min(r.view.duration(), begin+3*w.total), Why: "slowest: " + durationText(w.total),
+		})
+	}
+	for _, window := range windows {
+		k := newKey("flow", p.Text, fmt.Sprint(window.From), fmt.Sprint(window.To))
+		added, err := r.offer(k, all.within(window.From, window.To), pathShare)
+		if err != nil {
+			return err
+		}
+		if added {
+			p.Flows = append(p.Flows, window)
+		}
+	}
+	return nil
+}

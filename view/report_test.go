@@ -1,0 +1,181 @@
+package view_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/view"
+)
+
+var answersIn = regexp.MustCompile(`<script type="application/octet-stream;gzip\+base64" id="answers">([^<]*)</script>`)
+
+// answersOf unpacks the answers of a report.
+func answersOf(t *testing.T, html string) map[string]json.RawMessage {
+	t.Helper()
+	found := answersIn.FindStringSubmatch(html)
+	if found == nil {
+		t.Fatal("the report has no answers")
+	}
+	packed, err := base64.StdEncoding.DecodeString(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Format  int
+		Answers map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &all); err != nil || all.Format != 1 {
+		t.Fatalf("format %d, %v", all.Format, err)
+	}
+	return all.Answers
+}
+
+func writeReport(t *testing.T, v *view.View, size int) (html string, summary view.ReportSummary) {
+	t.Helper()
+	var out bytes.Buffer
+	summary, err := view.WriteReport(t.Context(), &out, v, page, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), summary
+}
+
+// The answers of a report are those of a server, but for what tells that it is one and what it has.
+func TestReportHasTheSameAnswers(t *testing.T) {
+	d := systemDataset(t, 10_000)
+	v := open(t, view.Options{Datasets: []*trace.Dataset{d}, Baseline: []*trace.Dataset{systemDataset(t, 3000)}})
+	html, summary := writeReport(t, v, view.ReportBytes)
+	answers := answersOf(t, html)
+	if summary.Answers != len(answers) || summary.Bytes != len(html) || summary.Omitted {
+		t.Errorf("%+v, of %d answers and %d bytes", summary, len(answers), len(html))
+	}
+	kinds := make(map[string]int)
+	for _, key := range slices.Sorted(maps.Keys(answers)) {
+		answer := answers[key]
+		name, _, _ := strings.Cut(key, "?")
+		if kinds[name]++; kinds[name] > 20 && kinds[name]%20 > 0 {
+			continue // to save time
+		}
+		want, err := v.Answer(t.Context(), key)
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		switch name {
+		case "recording":
+			want = bytes.Replace(want, []byte(`"report":false`), []byte(`"report":true`), 1)
+		case "paths":
+			answer = regexp.MustCompile(`,"flows":\[[^]]*\]`).ReplaceAll(answer, nil)
+		}
+		if !bytes.Equal(answer, want) {
+			t.Errorf("%s is\n%.300s\nwant\n%.300s", key, answer, want)
+		}
+	}
+	for _, name := range []string{
+		"recording", "connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "compare", "paths", "path", "flow", "series", "tile",
+	} {
+		if kinds[name] == 0 {
+			t.Errorf("the report has no %s", name)
+		}
+	}
+	if kinds["flow"] != 16*6 || kinds["series"] != 64*3+48*3+48*2 {
+		t.Errorf("%v", kinds)
+	}
+	paths := ask[struct {
+		Paths []struct{ Text string }
+	}](t, v, "paths")
+	if len(paths.Paths) != 16 {
+		t.Errorf("%d paths", len(paths.Paths))
+	}
+}
+
+// A report loads nothing: its policy lets it use its own script and style only, by what they are.
+func TestReportIsOneFile(t *testing.T) {
+	html, _ := writeReport(t, open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 2000)}}), view.ReportBytes)
+	if strings.Contains(html, "app.js") || strings.Contains(html, "app.css") || strings.Contains(html, "'self'") {
+		t.Error("it refers to other files")
+	}
+	for tag, directive := range map[string]string{"script": "script-src", "style": "style-src"} {
+		inline := regexp.MustCompile(`<` + tag + `>([^<]*)</` + tag + `>`).FindStringSubmatch(html)
+		if inline == nil {
+			t.Fatalf("no %s", tag)
+		}
+		sum := sha256.Sum256([]byte(inline[1]))
+		if want := directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "';"; !strings.Contains(html, want) {
+			t.Errorf("the policy has not %s", want)
+		}
+	}
+	policy, charset, script := strings.Index(html, "Content-Security-Policy"), strings.Index(html, "charset"), strings.Index(html, "document.title")
+	if answers := strings.Index(html, `id="answers"`); policy < 0 || policy > strings.Index(html, "<style>") || answers > script || charset > 1000 {
+		t.Errorf("the policy is at %d, the encoding at %d, the answers at %d, the script at %d", policy, charset, answers, script)
+	}
+}
+
+// A page that cannot be one file is refused with the remedy.
+func TestDamagedPage(t *testing.T) {
+	v := open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 2000)}})
+	for name, change := range map[string]func(fstest.MapFS){
+		"no script":          func(p fstest.MapFS) { delete(p, "app.js") },
+		"no place for it":    func(p fstest.MapFS) { p["index.html"] = &fstest.MapFile{Data: []byte("<html><head></head></html>")} },
+		"a script that ends": func(p fstest.MapFS) { p["app.js"] = &fstest.MapFile{Data: []byte("'</script>'")} },
+		"a style that ends":  func(p fstest.MapFS) { p["app.css"] = &fstest.MapFile{Data: []byte("a{}</STYLE>")} },
+		"an end before the js": func(p fstest.MapFS) {
+			p["index.html"] = &fstest.MapFile{Data: bytes.ReplaceAll(page["index.html"].Data, []byte("</body>"), nil)}
+		},
+	} {
+		damaged := fstest.MapFS{}
+		for file, content := range page {
+			damaged[file] = content
+		}
+		change(damaged)
+		var out bytes.Buffer
+		if _, err := view.WriteReport(t.Context(), &out, v, damaged, view.ReportBytes); !errors.Is(err, view.ErrPage) || out.Len() > 0 || !strings.Contains(err.Error(), "make web") {
+			t.Errorf("%s: %v, %d bytes", name, err, out.Len())
+		}
+	}
+}
+
+// A report of more than fits leaves out what is finest, and says so. What is deeper than its whole levels are exact
+// tiles.
+func TestReportLeavesOut(t *testing.T) {
+	v := open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 30_000)}})
+	const size = 800_000
+	html, summary := writeReport(t, v, size)
+	if !summary.Omitted || len(html) > size {
+		t.Errorf("%+v, %d bytes", summary, len(html))
+	}
+	answers := answersOf(t, html)
+	for _, key := range []string{"recording", "graph", "callbacks", "tile?level=0&index=0"} {
+		if answers[key] == nil {
+			t.Errorf("no %s", key)
+		}
+	}
+	var levels []int
+	for key := range answers {
+		if strings.HasPrefix(key, "tile") {
+			levels = append(levels, len(key))
+		}
+	}
+	if slices.Sort(levels); len(levels) < 2 {
+		t.Errorf("%d tiles", len(levels))
+	}
+}
