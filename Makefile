@@ -11,9 +11,16 @@ export BPF2GO_CFLAGS := -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
+# The page of `view` and `report` is in the program where it was built before.
+PAGE_TAGS = $(if $(wildcard web/dist/app.js),-tags page)
+
 .PHONY: build
-build: ## Build the static binary build/caret-bpf
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/caret-bpf ./cmd/caret-bpf
+build: ## Build the static binary build/caret-bpf, with the page of view and report if `make web` has built it
+	CGO_ENABLED=0 $(GO) build $(PAGE_TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/caret-bpf ./cmd/caret-bpf
+
+.PHONY: web
+web: ## Build the page of view and report into web/dist (needs Node and npm)
+	cd web && npm ci && npm run build
 
 .PHONY: generate
 generate: ## Compile the BPF programs and their bindings (needs clang), and list their instructions
@@ -66,7 +73,7 @@ test-vm-arm64: ## Run cross-compiled tests, with stand-ins, on Debian's arm64 ke
 	scripts/vm/run.sh --short --kernel arm64-6.1 --kernel arm64-6.12 --timeout 14400 -- ./elffile ./probes ./loader ./merge/... ./entities ./session ./test/recording
 
 .PHONY: test-service
-test-service: testdata ## Try the .deb's systemd service and each sandboxing option in emulated machines with Debian 13 and 12 (debootstrap; as root)
+test-service: testdata web ## Try the .deb's systemd service and each sandboxing option in emulated machines with Debian 13 and 12 (debootstrap; as root)
 	scripts/vm/service.sh --kernel 6.12-full
 	scripts/vm/service.sh --kernel 6.1
 
@@ -93,11 +100,11 @@ test-fresh: ## Run README's two commands in fresh roots of Debian 12 and 13 (deb
 	scripts/fresh-root.sh trixie
 
 .PHONY: package
-package: ## Make .deb and .rpm packages, a container image, SBOMs and checksums in build/package/dist
+package: web ## Make .deb and .rpm packages, a container image, SBOMs and checksums in build/package/dist
 	scripts/package.sh $(VERSION)
 
 .PHONY: test-package
-test-package: ## Make packages and image twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
+test-package: web ## Make packages and image twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
 	scripts/test-package.sh
 
 .PHONY: test-compiler
@@ -145,4 +152,4 @@ demo: ## Record the bundled talker and listener (or your own ROS 2's) and show t
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf build
+	rm -rf build web/dist

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes build/package/dist: a .deb and an .rpm for amd64 and arm64, one container image for both, static binaries, SBOMs (CycloneDX) and
-# checksums. The same commit gives the same bytes. It needs Go, and fetches nfpm and cyclonedx-gomod by it.
+# checksums. The same commit gives the same bytes. It needs Go, and fetches nfpm and cyclonedx-gomod by it. The page of view and report
+# has to be in web/dist (make web).
 #
 # usage: scripts/package.sh [version]      default: what git says
 set -euo pipefail
@@ -11,6 +12,10 @@ cd "$(dirname "$0")/.."
 readonly nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0
 readonly gomod=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
+if [[ ! -f web/dist/app.js ]]; then
+	echo "package: the page is not built: run \`make web\` first (it needs Node)" >&2
+	exit 1
+fi
 version=${1:-$(git describe --tags --always --dirty)}
 # Packages have versions that begin with a digit.
 PACKAGE_VERSION=${version#v}
@@ -40,7 +45,7 @@ GOBIN=$tools go install "$gomod"
 
 for arch in amd64 arm64; do
 	mkdir -p "$out/$arch"
-	GOOS=linux GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$out/$arch/caret-bpf" ./cmd/caret-bpf
+	GOOS=linux GOARCH=$arch CGO_ENABLED=0 go build -tags page -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$out/$arch/caret-bpf" ./cmd/caret-bpf
 	describe_modules "$arch" >"$out/$arch/sbom.cdx.json"
 done
 

@@ -16,6 +16,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/settings"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/view"
 	"github.com/caret-bpf/caret-bpf/wholefile"
 	"github.com/caret-bpf/caret-bpf/writer"
 )
@@ -70,7 +71,7 @@ func exitCode(err error) int {
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
-			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, control.ErrNobody,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, view.ErrNoEvents, control.ErrNobody,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},

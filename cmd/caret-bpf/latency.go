@@ -111,6 +111,11 @@ func (f *pathFlags) find(ctx context.Context, query *analyze.Query) ([]*system.P
 	if err := f.adopt(query); err != nil {
 		return nil, err
 	}
+	return f.locate(ctx, query)
+}
+
+// locate is find in an architecture that is complete.
+func (f *pathFlags) locate(ctx context.Context, query *analyze.Query) ([]*system.Path, error) {
 	var paths []*system.Path
 	for _, text := range f.paths {
 		named, err := query.Architecture.FindPaths(text)

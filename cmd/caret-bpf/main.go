@@ -98,6 +98,8 @@ func commands() []command {
 		periodCommand(),
 		frequencyCommand(),
 		loadCommand(),
+		viewCommand(),
+		reportCommand(),
 		exportCommand(),
 		versionCommand(),
 		completionCommand(),
