@@ -72,7 +72,7 @@ func TestExecutionSpans(t *testing.T) {
 	}
 }
 
-// Row groups are passed on in the order in which they begin, though several are read at once; an error ends the reading.
+// Row groups are passed on in the order in which they begin, though several are read at once; an error ends that.
 func TestExecutionSpansInOrder(t *testing.T) {
 	dir := t.TempDir()
 	const groups, rows = 20, 50

@@ -7,7 +7,7 @@ import (
 )
 
 // Transitions passes on the transitions of managed nodes that are asked for. Filters by topic and callback are not
-// about them. Here and below the order is that of the datasets.
+// about them. Here and below the order is that of the datasets, unless it is said.
 func (q *Query) Transitions(ctx context.Context, each func([]trace.Lifecycle) error) error {
 	return eachHappening(ctx, q, trace.TableLifecycle, func(row *trace.Lifecycle, clock *clockCorrection) bool {
 		row.TransitionTimestamp = clock.correct(row.TransitionTimestamp)
@@ -34,17 +34,36 @@ func (q *Query) Waits(ctx context.Context, each func([]trace.Wait) error) error 
 }
 
 // TimesOffCPU passes on the times off the CPU that began in the time that is asked for, also outside of callbacks.
-// They belong to no node and no topic: where those are asked for there is none.
+// They belong to no node and no topic: where those are asked for there is none. Row groups come in the order in which
+// they begin.
 func (q *Query) TimesOffCPU(ctx context.Context, each func([]trace.Sched) error) error {
 	if q.filter.isOfNames() {
 		return nil
 	}
-	return eachHappening(ctx, q, trace.TableSched, func(row *trace.Sched, clock *clockCorrection) bool {
-		for _, time := range []*int64{&row.SchedOutTimestamp, &row.SchedInTimestamp, &row.WakingTimestamp.Value} {
-			*time = clock.correct(*time)
+	groups, err := q.tableGroups(ctx, trace.TableSched, []string{"sched_out_timestamp"}, nil, q.outside)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		clock := &q.clocks[g.dataset]
+		var passed []trace.Sched
+		err := trace.ScanGroup(ctx, trace.TableSched, g.Group, nil, func(rows []trace.Sched) error {
+			passed = passed[:0]
+			for _, row := range rows {
+				for _, time := range []*int64{&row.SchedOutTimestamp, &row.SchedInTimestamp, &row.WakingTimestamp.Value} {
+					*time = clock.correct(*time)
+				}
+				if q.filter.covers(row.SchedOutTimestamp) && q.filter.process(row.PID) {
+					passed = append(passed, row)
+				}
+			}
+			return each(passed)
+		})
+		if err := q.warnOfDamage(err); err != nil {
+			return err
 		}
-		return q.filter.covers(row.SchedOutTimestamp) && q.filter.process(row.PID)
-	}, each)
+	}
+	return nil
 }
 
 // SimTimes passes on the updates of clocks by simulated time that are asked for. They belong to no node and no topic:

@@ -16,12 +16,13 @@ type asking struct {
 	filter analyze.Filter
 }
 
-func newAsking(ctx context.Context, filter analyze.Filter, datasets []*trace.Dataset) (*asking, error) {
-	query, err := analyze.NewQuery(ctx, filter, datasets...)
+func newAsking(ctx context.Context, options *Options) (*asking, error) {
+	query, err := analyze.NewQuery(ctx, options.Filter, options.Datasets...)
 	if err != nil {
 		return nil, err
 	}
-	return &asking{turn: make(chan struct{}, 1), query: query, filter: filter}, nil
+	query.Progress = options.Progress
+	return &asking{turn: make(chan struct{}, 1), query: query, filter: options.Filter}, nil
 }
 
 // take waits for the turn and calls ask with the query of a filter.

@@ -1,6 +1,6 @@
-// Package view answers what the page of `caret-bpf view` and `caret-bpf report` asks of recordings: a View has an answer,
-// in JSON, for each key. NewHandler serves the page and the answers to one user of the machine, WriteReport puts a part
-// of them into one file beside the page.
+// Package view answers what the page of `caret-bpf view` and `caret-bpf report` asks of recordings: a View has for each
+// key an answer, in JSON. NewHandler serves the page and the answers to one user of the machine, WriteReport puts a
+// part of them into one file beside the page.
 //
 // A key is a name with parameters: "recording", "tile?level=3&index=5". An answer depends on its key only and never
 // changes, so it may be kept. Times are nanoseconds since the begin of what is shown, durations are nanoseconds, and

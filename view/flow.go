@@ -17,7 +17,8 @@ const shownMessages = 1500
 // messageFlow are the ways of messages that set out on a path in a time, of those that came all the way and of those
 // that did not.
 type messageFlow struct {
-	// Columns names the node or topic at whose end a message is at each of its times; the first is that of the path's begin.
+	// Columns names the node or topic at whose end a message is at each of its times; the first is what the path begins
+	// with.
 	Columns  []string      `json:"columns"`
 	Messages []flowMessage `json:"messages"`
 	// MessagesTotal is how many there are, Shown how many of them are in Messages.

@@ -93,8 +93,8 @@ func (v *View) connections(ctx context.Context) (*connections, error) {
 	return answer, err
 }
 
-// eachConnection calls each for the publishers and subscriptions of the same topics, but for those that nearly all nodes
-// share.
+// eachConnection calls each for the publishers and subscriptions of the same topics, but for topics that nearly all
+// nodes share.
 func eachConnection(a *system.Architecture, each func(*system.Publisher, *system.Subscription)) {
 	subscriptions := make(map[string][]*system.Subscription)
 	for _, n := range a.Nodes {

@@ -20,8 +20,8 @@ type index struct {
 	statuses []trace.CallbackStatus
 }
 
-// threadIndex has the executions of one thread in the order of their begins, in 22 bytes each. Times are since the begin
-// of what is shown.
+// threadIndex has the executions of one thread in the order of their begins, in 22 bytes each. Times are since what is
+// shown begins.
 type threadIndex struct {
 	// begin is when it began, of status start_missing when it ended.
 	begin []int64

@@ -28,6 +28,8 @@ type pathLatency struct {
 	// Instances is the number of ways, of which Shown are in Series.
 	Instances int `json:"instances"`
 	Shown     int `json:"shown"`
+	// Warnings are those that the recording has not.
+	Warnings []string `json:"warnings"`
 
 	// slowest are the slowest ways, the slowest first.
 	slowest []way
@@ -85,6 +87,7 @@ func (v *View) pathsOf(ctx context.Context, texts []string) (map[string]*pathLat
 				continue
 			}
 			answer := v.newPathLatency(gathering.of[text])
+			answer.Warnings = v.newWarnings(q)
 			all[text] = answer
 			if answer.Hops, err = report.NewJSONRows(ofPath(hops, func(h *analyze.PathHop) bool { return h.Path == text })); err != nil {
 				return err

@@ -21,6 +21,8 @@ type pathList struct {
 	Paths []pathAnswer `json:"paths"`
 	// Complete is false where there are more paths.
 	Complete bool `json:"complete"`
+	// Warnings are those that the recording has not: of the architecture file, of paths that are left out.
+	Warnings []string `json:"warnings"`
 }
 
 // pathAnswer are the paths of one text: several where nodes share a name.
@@ -44,7 +46,7 @@ func (v *View) pathsAnswer(ctx context.Context, k key) (*pathList, error) {
 		var list *pathList
 		err := v.withActivity(ctx, func(q *analyze.Query) error {
 			paths, err := v.options.Paths.Find(ctx, q, nil, k.value("from"), k.value("to"))
-			list = v.listPaths(paths, wantedPaths)
+			list = v.listPaths(q, paths, wantedPaths)
 			return err
 		})
 		return list, err
@@ -52,14 +54,27 @@ func (v *View) pathsAnswer(ctx context.Context, k key) (*pathList, error) {
 	return v.pathList(ctx)
 }
 
+// CheckPaths finds the paths that the user has asked for. Errors are those of the PathFinder.
+func (v *View) CheckPaths(ctx context.Context) error {
+	if !v.options.asksForPaths() {
+		return v.withActivity(ctx, func(*analyze.Query) error { return nil })
+	}
+	_, err := v.pathList(ctx)
+	return err
+}
+
+func (o *Options) asksForPaths() bool {
+	return len(o.PathTexts) > 0 || o.PathFrom != "" || o.PathTo != ""
+}
+
 // pathList are the paths that the user has asked for, else those that messages took.
 func (v *View) pathList(ctx context.Context) (*pathList, error) {
 	return v.paths.get(ctx, func(ctx context.Context) (list *pathList, err error) {
 		o := &v.options
 		err = v.withActivity(ctx, func(q *analyze.Query) error {
-			if len(o.PathTexts) > 0 || o.PathFrom != "" || o.PathTo != "" {
+			if o.asksForPaths() {
 				paths, err := o.Paths.Find(ctx, q, o.PathTexts, o.PathFrom, o.PathTo)
-				list = v.listPaths(paths, wantedPaths)
+				list = v.listPaths(q, paths, wantedPaths)
 				return err
 			}
 			list, err = v.takenPaths(ctx, q)
@@ -104,7 +119,9 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 		paths, complete = paths[:listedPaths], false
 	}
 	if len(paths) == 0 {
-		return &pathList{Paths: []pathAnswer{}, Complete: complete}, nil
+		list := v.listPaths(q, nil, listedPaths)
+		list.Complete = complete
+		return list, nil
 	}
 	hops, err := q.PathLatency(ctx, paths, v.options.Paths.Options(), nil)
 	if err != nil {
@@ -116,7 +133,7 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 			taken[hops[i].Path] = true
 		}
 	}
-	list := v.listPaths(slices.DeleteFunc(paths, func(p *system.Path) bool { return !taken[textOf(p)] }), listedPaths)
+	list := v.listPaths(q, slices.DeleteFunc(paths, func(p *system.Path) bool { return !taken[textOf(p)] }), listedPaths)
 	list.Complete = list.Complete && complete
 	return list, nil
 }
@@ -124,8 +141,8 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 // textOf is what a path is called.
 func textOf(p *system.Path) string { return cmp.Or(p.Name, p.String()) }
 
-func (v *View) listPaths(paths []*system.Path, most int) *pathList {
-	list := &pathList{Paths: []pathAnswer{}, Complete: true}
+func (v *View) listPaths(q *analyze.Query, paths []*system.Path, most int) *pathList {
+	list := &pathList{Paths: []pathAnswer{}, Complete: true, Warnings: v.newWarnings(q)}
 	seen := make(map[string]bool)
 	for _, p := range paths {
 		text := textOf(p)
@@ -154,4 +171,15 @@ func (v *View) listPaths(paths []*system.Path, most int) *pathList {
 		list.Paths = append(list.Paths, of)
 	}
 	return list
+}
+
+// newWarnings are those of a query that the answer recording does not have.
+func (v *View) newWarnings(q *analyze.Query) []string {
+	more := []string{}
+	for _, warning := range q.Warnings {
+		if !slices.Contains(v.warnings, warning) {
+			more = append(more, warning)
+		}
+	}
+	return more
 }

@@ -40,8 +40,8 @@ type recording struct {
 type datasetAnswer struct {
 	Path string  `json:"path"`
 	Host *string `json:"host"`
-	// Begin and End are since the begin of what is shown, in nanoseconds; null without events, and for a baseline, which is
-	// of another time.
+	// Begin and End are since the begin of what is shown, in nanoseconds; null without events, and for a baseline, which
+	// is of another time.
 	Begin     trace.Optional[int64] `json:"begin"`
 	End       trace.Optional[int64] `json:"end"`
 	Callbacks uint64                `json:"callbacks"`
@@ -133,7 +133,7 @@ func (v *View) recording(ctx context.Context, isReport bool) (*recording, error)
 		}
 		losses, err := lossesOf(ctx, q)
 		r.Lost = v.sumUp(losses)
-		r.Warnings = append(r.Warnings, q.Warnings...)
+		r.Warnings = append(r.Warnings, v.warnings...)
 		v.listEntities(r, q.Architecture)
 		return err
 	})

@@ -192,7 +192,7 @@ func (r *reportAnswers) addPaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list := &pathList{Paths: slices.Clone(kept.Paths), Complete: kept.Complete}
+	list := &pathList{Paths: slices.Clone(kept.Paths), Complete: kept.Complete, Warnings: kept.Warnings}
 	if len(list.Paths) == 0 {
 		return r.put(newKey("paths"), list)
 	}

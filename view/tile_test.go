@@ -37,8 +37,8 @@ func timers() *trace.Batch {
 	}
 }
 
-// nested are executions of known and unknown callbacks on several threads, within each other, some without a begin or an
-// end.
+// nested are executions of known and unknown callbacks on several threads, within each other, some without a begin or
+// an end.
 func nested(executions int) *trace.Batch {
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := timers()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -48,8 +49,8 @@ type Options struct {
 	Paths            PathFinder
 	PathTexts        []string
 	PathFrom, PathTo string
-	// Progress, if not nil, is called with the rows that were read of those that the index is made of. It may be called by
-	// several goroutines.
+	// Progress, if not nil, is called with the rows that were read of those that one of many questions has to read. It may
+	// be called by several goroutines.
 	Progress func(read, total int64)
 }
 
@@ -58,6 +59,7 @@ type View struct {
 	options  Options
 	span     trace.Span
 	threads  []thread
+	warnings []string // of the datasets
 	answers  *answers
 	progress progress
 
@@ -84,7 +86,7 @@ func Open(ctx context.Context, options Options) (*View, error) {
 		communications: newMemo[[]analyze.CommunicationLatency](), topicPeriods: newMemo[[]analyze.Period](),
 		callbackPeriod: newMemo[[]analyze.Period](), activity: newMemo[struct{}](), paths: newMemo[*pathList](),
 	}
-	first, err := newAsking(ctx, options.Filter, options.Datasets)
+	first, err := newAsking(ctx, &v.options)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +112,13 @@ func Open(ctx context.Context, options Options) (*View, error) {
 		return nil, err
 	}
 	first.filter = v.options.Filter
-	v.plain = first
+	v.plain, v.warnings = first, slices.Clone(first.query.Warnings)
 	v.entities = newEntities(first.query.Architecture, v.threads)
 	for _, other := range []struct {
 		asking   **asking
 		entities **entities
 	}{{&v.timeline, &v.timelineEntities}, {&v.linked, &v.linkedEntities}} {
-		a, err := newAsking(ctx, v.options.Filter, options.Datasets)
+		a, err := newAsking(ctx, &v.options)
 		if err != nil {
 			return nil, err
 		}
@@ -125,18 +127,14 @@ func Open(ctx context.Context, options Options) (*View, error) {
 	return v, nil
 }
 
+// Misfits are the parts of the filter that fit nothing in the recordings.
+func (v *View) Misfits() []analyze.Misfit { return v.plain.query.Misfits() }
+
 // duration is the length of what is shown, in nanoseconds.
 func (v *View) duration() int64 { return v.span.Last - v.span.First }
 
 // since returns a time as answers have it.
 func (v *View) since(at int64) int64 { return at - v.span.First }
-
-func (v *View) sinceOptional(at trace.Optional[int64]) trace.Optional[int64] {
-	if at.Valid {
-		at.Value = v.since(at.Value)
-	}
-	return at
-}
 
 // Answer returns the answer for a key, as JSON. Errors wrap ErrNoSuchKey, ErrBadKey, or what the question fails with.
 func (v *View) Answer(ctx context.Context, text string) ([]byte, error) {

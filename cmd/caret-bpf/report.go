@@ -31,7 +31,7 @@ func reportCommand() command {
 				case *path == "-" && c.out.terminal() != nil:
 					return fmt.Errorf("%w: a report is not for a terminal: name a file with -o, or redirect the output", errUsage)
 				}
-				page, v, err := f.open(ctx, c, arguments)
+				page, v, err := f.open(ctx, c, arguments, newReadProgress(c.err, *f.quiet))
 				if err != nil {
 					return err
 				}

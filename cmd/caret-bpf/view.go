@@ -29,7 +29,7 @@ func viewCommand() command {
 				if *port < 0 || *port > 65535 {
 					return fmt.Errorf("%w: --port is a number up to 65535", errUsage)
 				}
-				page, v, err := f.open(ctx, c, arguments)
+				page, v, err := f.open(ctx, c, arguments, nil)
 				if err != nil {
 					return err
 				}

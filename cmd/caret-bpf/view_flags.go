@@ -33,8 +33,8 @@ func defineViewFlags(flags *pflag.FlagSet) *viewFlags {
 	return f
 }
 
-// open opens what the page is about.
-func (f *viewFlags) open(ctx context.Context, c console, directories []string) (fs.FS, *view.View, error) {
+// open opens what the page is about. progress, which may be nil, is told how much questions have read.
+func (f *viewFlags) open(ctx context.Context, c console, directories []string, progress func(read, total int64)) (fs.FS, *view.View, error) {
 	if len(directories) == 0 {
 		return nil, nil, fmt.Errorf("%w: name a dataset, or several of one system", errUsage)
 	}
@@ -48,7 +48,7 @@ func (f *viewFlags) open(ctx context.Context, c console, directories []string) (
 	}
 	options := view.Options{
 		Version: version, Paths: pathFinder{f.paths}, PathTexts: f.paths.paths, PathFrom: f.paths.from, PathTo: f.paths.to,
-		Progress: newReadProgress(c.err, *f.quiet),
+		Progress: progress,
 	}
 	if given {
 		options.Part = f.time.within
@@ -65,7 +65,26 @@ func (f *viewFlags) open(ctx context.Context, c console, directories []string) (
 		return nil, nil, err
 	}
 	v, err := view.Open(ctx, options)
-	return page, v, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return page, v, f.check(ctx, c, v)
+}
+
+// check says at once what of the flags fits nothing: a page would be empty.
+func (f *viewFlags) check(ctx context.Context, c console, v *view.View) error {
+	var misfits []string
+	for _, m := range v.Misfits() {
+		misfits = append(misfits, explain(m))
+	}
+	if len(misfits) > 0 && len(misfits) == len(f.nodes)+len(f.processes) {
+		return withMisfits(analyze.ErrNothingSelected, misfits)
+	}
+	warn(c, *f.quiet, misfits)
+	if len(f.paths.paths) == 0 && f.paths.from == "" && f.paths.to == "" && *f.paths.architecture == "" {
+		return nil
+	}
+	return v.CheckPaths(ctx)
 }
 
 // pathFinder finds the paths that a page asks for as the flags say.

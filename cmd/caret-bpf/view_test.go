@@ -72,7 +72,7 @@ func openedView(t *testing.T, arguments ...string) *view.View {
 		t.Fatal(err)
 	}
 	c := newConsole(&bytes.Buffer{}, &bytes.Buffer{}, func(string) string { return "" })
-	_, v, err := f.open(t.Context(), c, flags.Args())
+	_, v, err := f.open(t.Context(), c, flags.Args(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,6 +303,35 @@ func TestReport(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
 		t.Errorf("there are %v", left)
+	}
+}
+
+// What fits nothing is said before a page is served.
+func TestViewOfNothing(t *testing.T) {
+	dir := scheduledDataset(t, 2000)
+	for name, test := range map[string]struct {
+		arguments []string
+		code      int
+		says      string
+	}{
+		"a node":         {[]string{"--node", "/chain_3/senso"}, exitNoTarget, `did you mean "/chain_3/sensor"`},
+		"a process":      {[]string{"--process", "1"}, exitNoTarget, "PID 1"},
+		"a topic":        {[]string{"--from", "/chain_3/point", "--to", "/chain_3/tracks"}, exitUsage, `did you mean "/chain_3/points"`},
+		"a path":         {[]string{"--path", "[/a]-[/b]"}, exitUsage, "no such topic or node"},
+		"no path":        {[]string{"--from", "/chain_3/points", "--to", "/chain_4/tracks"}, exitNoTarget, "no path leads"},
+		"no such file":   {[]string{"--architecture", filepath.Join(dir, "none.yaml")}, exitFailure, "none.yaml"},
+		"a bad baseline": {[]string{"--baseline", t.TempDir()}, exitDataset, "not a caret-bpf dataset"},
+	} {
+		flags := pflag.NewFlagSet("view", pflag.ContinueOnError)
+		f := defineViewFlags(flags)
+		f.page = page
+		if err := flags.Parse(append(test.arguments, dir)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := f.open(t.Context(), newConsole(&bytes.Buffer{}, &bytes.Buffer{}, func(string) string { return "" }), flags.Args(), nil)
+		if exitCode(err) != test.code || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: exit code %d: %v", name, exitCode(err), err)
+		}
 	}
 }
 
