@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
-	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -70,6 +69,6 @@ func (v *View) lossRow(l *trace.Loss) lossRow {
 		return row
 	}
 	row.Count = &l.Count
-	row.Text = fmt.Sprintf("%s rows of kind %s were lost: %s", report.Count(l.Count), l.Kind, l.Reason)
+	row.Text = fmt.Sprintf("%s of kind %s: %s", plural(l.Count, "row was lost", "rows were lost"), l.Kind, l.Reason)
 	return row
 }

@@ -3,9 +3,9 @@ package view
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
@@ -217,8 +217,15 @@ func (v *View) sumUp(losses []trace.Loss) (lost lostAnswer) {
 			lost.BlindSpans++
 		}
 	}
-	if lost.Records > 0 || lost.BlindSpans > 0 {
-		lost.Text = fmt.Sprintf("%s records were lost; %s times something was not probed", report.Count(lost.Records), report.Count(lost.BlindSpans))
+	var parts []string
+	if lost.Records > 0 {
+		parts = append(parts, plural(lost.Records, "record was lost", "records were lost"))
+	}
+	if lost.BlindSpans > 0 {
+		parts = append(parts, plural(uint64(lost.BlindSpans), "file was not probed for a time", "files were not probed for a time"))
+	}
+	if len(parts) > 0 {
+		lost.Text = strings.Join(parts, ", ")
 		return lost
 	}
 	lost.Text = "nothing was lost"
@@ -232,6 +239,14 @@ func (v *View) sumUp(losses []trace.Loss) (lost lostAnswer) {
 		}
 	}
 	return lost
+}
+
+// plural counts something.
+func plural(count uint64, one, several string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return report.Count(count) + " " + several
 }
 
 // listEntities lists what the numbers of entities stand for.

@@ -1,0 +1,84 @@
+package view_test
+
+import (
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/view"
+)
+
+// What is missing is told with its time and process, and summed up.
+func TestLosses(t *testing.T) {
+	ring := trace.Loss{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 3, FromTimestamp: begin + 10, ToTimestamp: begin + 50}
+	one := ring
+	one.Count = 1
+	file := trace.Loss{
+		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: begin + 5, ToTimestamp: begin + 15, PID: 77, ProcessStart: 1, File: "/lib/libnew.so", Events: "callback_start",
+	}
+	type table struct {
+		Rows []struct {
+			Begin, End     int64
+			Reason, Text   string
+			Count, Process *int
+		}
+	}
+	for name, test := range map[string]struct {
+		losses []trace.Loss
+		sum    string
+		first  string
+	}{
+		"nothing": {nil, "nothing was lost in what can be read; what was under way at the end may be missing", ""}, // it was not ended
+		"a row":   {[]trace.Loss{one}, "1 record was lost", "1 row was lost of kind callback: ring_full"},
+		"rows":    {[]trace.Loss{ring, ring}, "6 records were lost", "3 rows were lost of kind callback: ring_full"},
+		"a file":  {[]trace.Loss{file}, "1 file was not probed for a time", "what was done in /lib/libnew.so was not seen (callback_start)"},
+		"all":     {[]trace.Loss{file, ring, file}, "3 records were lost, 2 files were not probed for a time", "what was done in /lib/libnew.so was not seen (callback_start)"},
+	} {
+		rows := timers()
+		rows.Callbacks = []trace.Callback{ran(1, 0x10, 0, 100, trace.CallbackComplete, 0)}
+		rows.Losses = test.losses
+		v := open(t, view.Options{Datasets: []*trace.Dataset{datasetOf(t, rows)}})
+		if got := ask[recording](t, v, "recording").Lost.Text; got != test.sum {
+			t.Errorf("%s: %q", name, got)
+		}
+		got := ask[table](t, v, "losses").Rows
+		if len(got) != len(test.losses) {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		for i, row := range got {
+			loss := test.losses[i]
+			if row.Begin != loss.FromTimestamp-begin || row.End != loss.ToTimestamp-begin || row.Reason != string(loss.Reason) ||
+				(row.Count == nil) != (loss.Count == 0) || (row.Process == nil) != (loss.PID == 0) || i == 0 && row.Text != test.first {
+				t.Errorf("%s: %+v of %+v", name, row, loss)
+			}
+		}
+	}
+}
+
+// Times off the CPU are told of exact tiles: blocked until the thread was woken, and runnable until it ran.
+func TestOffCPU(t *testing.T) {
+	rows := timers()
+	rows.Callbacks = []trace.Callback{ran(1, 0x10, 0, 100, trace.CallbackComplete, 0)}
+	rows.Scheds = []trace.Sched{
+		{ProcessKey: robot, TID: 1, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 10, SchedInTimestamp: begin + 20, OtherCommand: "hog"},
+		{ProcessKey: robot, TID: 1, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 30, SchedInTimestamp: begin + 50, WakingTimestamp: trace.Some[int64](begin + 44)},
+		{ProcessKey: robot, TID: 1, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 60, SchedInTimestamp: begin + 70},
+	}
+	v := open(t, view.Options{Datasets: []*trace.Dataset{datasetOf(t, rows)}})
+	got := ask[struct {
+		Thread   []int
+		Kind     []string
+		From, To []int64
+		Other    []*string
+	}](t, v, "offcpu?level=0&index=0")
+	for i, want := range []struct {
+		kind     string
+		from, to int64
+	}{{"runnable", 10, 20}, {"blocked", 30, 44}, {"runnable", 44, 50}, {"blocked", 60, 70}} {
+		if i >= len(got.Kind) || got.Kind[i] != want.kind || got.From[i] != want.from || got.To[i] != want.to {
+			t.Fatalf("time %d: %+v, want %+v", i, got, want)
+		}
+	}
+	if len(got.Kind) != 4 || *got.Other[0] != "hog" || got.Other[3] != nil {
+		t.Errorf("%+v", got)
+	}
+}
