@@ -1,10 +1,9 @@
 package view
 
 import (
-	"cmp"
-	"context"
 	"slices"
 
+	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -13,19 +12,13 @@ import (
 // same datasets have the same numbers.
 type entities struct {
 	processes map[trace.ProcessKey]int
-	threads   map[thread]int
+	threads   map[analyze.Thread]int
 	nodes     map[*system.Node]int
 	callbacks map[*system.Callback]int32
 	topics    map[string]int
 	// named finds nodes and callbacks by what rows of tables have.
 	namedNodes     map[nodeName]int
 	namedCallbacks map[callbackName]int32
-}
-
-// thread is a thread of a recorded process.
-type thread struct {
-	process trace.ProcessKey
-	tid     int32
 }
 
 type nodeName struct {
@@ -40,9 +33,9 @@ type callbackName struct {
 
 // newEntities numbers them: nodes and callbacks in the order of the architecture, topics by name, processes and threads
 // by their keys.
-func newEntities(a *system.Architecture, threads []thread) *entities {
+func newEntities(a *system.Architecture, threads []analyze.Thread) *entities {
 	e := &entities{
-		processes: make(map[trace.ProcessKey]int), threads: make(map[thread]int), nodes: make(map[*system.Node]int),
+		processes: make(map[trace.ProcessKey]int), threads: make(map[analyze.Thread]int), nodes: make(map[*system.Node]int),
 		callbacks: make(map[*system.Callback]int32), topics: make(map[string]int),
 		namedNodes: make(map[nodeName]int), namedCallbacks: make(map[callbackName]int32),
 	}
@@ -94,7 +87,7 @@ func (e *entities) topic(name string) int {
 const unknown = -1
 
 // processesOf are the processes that an architecture knows and those of the threads, in the order of their keys.
-func processesOf(a *system.Architecture, threads []thread) []trace.ProcessKey {
+func processesOf(a *system.Architecture, threads []analyze.Thread) []trace.ProcessKey {
 	var keys []trace.ProcessKey
 	for _, p := range a.Processes {
 		keys = append(keys, p.ProcessKey)
@@ -103,47 +96,8 @@ func processesOf(a *system.Architecture, threads []thread) []trace.ProcessKey {
 		keys = append(keys, n.Process)
 	}
 	for _, t := range threads {
-		keys = append(keys, t.process)
+		keys = append(keys, t.Process)
 	}
 	slices.SortFunc(keys, system.CompareProcesses)
 	return slices.Compact(keys)
-}
-
-// threadTables are the tables whose rows tell of threads that answers name.
-var threadTables = []string{trace.TableCallback, trace.TablePublish, trace.TableTake}
-
-// findThreads returns the threads that did something, in order, and how many executions of callbacks each has.
-func findThreads(ctx context.Context, datasets []*trace.Dataset) (threads []thread, executions map[thread]int, err error) {
-	type threadColumns struct {
-		trace.ProcessKey
-		TID int32 `column:"tid"`
-	}
-	executions = make(map[thread]int)
-	for _, d := range datasets {
-		for _, table := range threadTables {
-			groups, err := trace.Groups(ctx, d, table)
-			if err := ignoreDamage(err); err != nil {
-				return nil, nil, err
-			}
-			for _, g := range groups {
-				err := trace.Distinct(ctx, table, g, func(row *threadColumns, rows uint64) {
-					of := thread{row.ProcessKey, row.TID}
-					if table != trace.TableCallback {
-						rows = 0
-					}
-					executions[of] += int(rows)
-				})
-				if err := ignoreDamage(err); err != nil {
-					return nil, nil, err
-				}
-			}
-		}
-	}
-	for of := range executions {
-		threads = append(threads, of)
-	}
-	slices.SortFunc(threads, func(a, b thread) int {
-		return cmp.Or(system.CompareProcesses(a.process, b.process), cmp.Compare(a.tid, b.tid))
-	})
-	return threads, executions, nil
 }

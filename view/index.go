@@ -77,7 +77,7 @@ func newThreadIndex(executions int) *threadIndex {
 }
 
 func (v *View) addTo(x *index, e *analyze.ExecutionSpan) {
-	id, known := v.timelineEntities.threads[thread{e.Callback.Node.Process, e.TID}]
+	id, known := v.timelineEntities.threads[analyze.Thread{Process: e.Callback.Node.Process, TID: e.TID}]
 	if !known {
 		return // it came while the threads were counted: of a recording that goes on
 	}

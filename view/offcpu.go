@@ -58,7 +58,7 @@ func (v *View) offCPU(ctx context.Context, t tile) (*offCPU, error) {
 
 // addOffCPU adds a time: the thread was blocked until it was woken, and could run from then on.
 func (v *View) addOffCPU(o *offCPU, t tile, row *trace.Sched) {
-	id, known := v.timelineEntities.threads[thread{row.ProcessKey, row.TID}]
+	id, known := v.timelineEntities.threads[analyze.Thread{Process: row.ProcessKey, TID: row.TID}]
 	from, to := v.since(row.SchedOutTimestamp), v.since(row.SchedInTimestamp)
 	if !known || to < t.begin || from > t.end {
 		return

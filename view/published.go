@@ -124,7 +124,7 @@ func (v *View) threadOf(node *system.Node, tid int32) int {
 	if node == nil {
 		return unknown
 	}
-	if id, known := v.timelineEntities.threads[thread{node.Process, tid}]; known {
+	if id, known := v.timelineEntities.threads[analyze.Thread{Process: node.Process, TID: tid}]; known {
 		return id
 	}
 	return unknown

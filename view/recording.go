@@ -266,7 +266,7 @@ func (v *View) listEntities(r *recording, a *system.Architecture) {
 	}
 	r.Threads = make([]threadAnswer, len(v.threads))
 	for id, t := range v.threads {
-		r.Threads[id] = threadAnswer{ID: id, Process: v.entities.processes[t.process], TID: t.tid}
+		r.Threads[id] = threadAnswer{ID: id, Process: v.entities.processes[t.Process], TID: t.TID}
 	}
 	standard := a.Standard()
 	r.Nodes, r.Callbacks = []nodeAnswer{}, []callbackAnswer{}

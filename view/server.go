@@ -52,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, v *View, page fs.FS) error {
 		MaxHeaderBytes: maxKeyBytes,
 		BaseContext:    func(net.Listener) context.Context { return questions },
 	}
+	go func() { _, _ = v.readIndex(questions) }() // the page will want it; if it fails, its question tells why
 	failed := make(chan error, 1)
 	go func() { failed <- s.server.Serve(s.listener) }()
 	select {

@@ -201,7 +201,7 @@ func (v *View) loadTable(ctx context.Context) (*loadTable, error) {
 	t := &loadTable{IDs: idsOf(rows, func(l *analyze.Load) *int32 { return v.ofCallback(l.CallbackLabel) })}
 	for i := range rows {
 		var id *int
-		if at := slices.IndexFunc(v.threads, func(of thread) bool { return of.process.PID == rows[i].PID && of.tid == rows[i].TID }); at >= 0 {
+		if at := slices.IndexFunc(v.threads, func(of analyze.Thread) bool { return of.Process.PID == rows[i].PID && of.TID == rows[i].TID }); at >= 0 {
 			id = &at
 		}
 		t.Threads = append(t.Threads, id)

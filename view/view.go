@@ -58,7 +58,7 @@ type Options struct {
 type View struct {
 	options  Options
 	span     trace.Span
-	threads  []thread
+	threads  []analyze.Thread
 	warnings []string // of the datasets
 	answers  *answers
 	progress progress
@@ -70,7 +70,7 @@ type View struct {
 	timelineEntities, entities, linkedEntities *entities
 
 	index          *memo[*index]
-	executions     map[thread]int
+	executions     map[analyze.Thread]int
 	callbackRows   *memo[[]analyze.CallbackLatency]
 	communications *memo[[]analyze.CommunicationLatency]
 	topicPeriods   *memo[[]analyze.Period]
@@ -108,7 +108,7 @@ func Open(ctx context.Context, options Options) (*View, error) {
 	v.span = span
 	// What a recording adds meanwhile is not shown: answers do not change.
 	v.options.Filter.From, v.options.Filter.To = trace.Some(span.First), trace.Some(span.Last)
-	if v.threads, v.executions, err = findThreads(ctx, options.Datasets); err != nil {
+	if v.threads, v.executions, err = first.query.With(v.options.Filter).Threads(ctx); err != nil {
 		return nil, err
 	}
 	first.filter = v.options.Filter
