@@ -18,6 +18,9 @@ type ExecutionSpan struct {
 	// Start and End are null where Status says so.
 	Start, End trace.Optional[int64]
 	Status     trace.CallbackStatus
+	// Until is how long it is known to have run: to its end, of status recording_end as long as its process was recorded,
+	// else to its start.
+	Until int64
 }
 
 // spanColumns are the columns of callback that tell when and where executions were.
@@ -30,10 +33,14 @@ type spanColumns struct {
 // that of its rows: about in the order of time. It is the fastest way through all executions: messages are not joined.
 // The slice is reused after each returns.
 func (q *Query) ExecutionSpans(ctx context.Context, each func([]ExecutionSpan) error) error {
+	recorded, err := q.recordedSpans(ctx)
+	if err != nil {
+		return err
+	}
 	readers := make([]spanReader, scan.MaxWorkers())
 	for i := range readers {
 		readers[i] = spanReader{
-			query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool),
+			query: q, recorded: recorded, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool),
 		}
 	}
 	var passed []chan struct{} // one for each group, closed when what is in it was passed on
@@ -68,6 +75,7 @@ func (q *Query) ExecutionSpans(ctx context.Context, each func([]ExecutionSpan) e
 // spanReader gathers the executions of the row group that one goroutine reads.
 type spanReader struct {
 	query     *Query
+	recorded  *recordedSpans
 	callbacks *system.Lookup[*system.Callback]
 	selected  map[*system.Callback]bool
 	spans     []ExecutionSpan
@@ -99,6 +107,16 @@ func (r *spanReader) add(rows []spanColumns, clock *clockCorrection) {
 			span.End.Value += begin - row.Start.Value // a duration is by the clock of its recording
 		} else {
 			span.End.Value = begin
+		}
+		span.Until = begin
+		switch {
+		case row.End.Valid:
+			span.Until = max(begin, span.End.Value)
+		case row.Status == trace.CallbackRecordingEnd:
+			span.Until = max(begin, r.recorded.last(clock, &row.ProcessKey))
+		}
+		if !row.End.Valid {
+			span.End.Value = 0
 		}
 		r.spans = append(r.spans, span)
 	}

@@ -178,6 +178,20 @@ func (s *recordedSpans) of(e *threadExecution) recordedSpan {
 	return asked
 }
 
+// last returns until when a process was recorded, by the dataset that has this clock.
+func (s *recordedSpans) last(clock *clockCorrection, process *trace.ProcessKey) int64 {
+	dataset := 0
+	for i := range s.query.clocks {
+		if &s.query.clocks[i] == clock {
+			dataset = i
+		}
+	}
+	if span := s.processes[recordedProcess{dataset, *process}]; span != nil {
+		return span.Last
+	}
+	return s.datasets[dataset].Last
+}
+
 // threadNumber identifies a thread by the query's number of its process.
 type threadNumber struct{ process, tid int32 }
 

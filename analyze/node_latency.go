@@ -61,19 +61,25 @@ func (i *NodeInstance) at() int64 {
 // LoadActivity finds out which callbacks publish and poll what, and which nodes fuse what they receive: without it no
 // output of a node belongs to an input.
 func (q *Query) LoadActivity(ctx context.Context) error {
-	if q.active {
-		return nil
-	}
-	q.active = true
-	if err := q.loader.LoadActivity(ctx, q.Progress, q.datasets...); err != nil {
-		return err
-	}
-	for _, warning := range q.Architecture.Warnings {
-		if !slices.Contains(q.Warnings, warning) {
-			q.Warnings = append(q.Warnings, warning)
+	// What was interrupted is done by the next call.
+	if !q.active {
+		if err := q.loader.LoadActivity(ctx, q.Progress, q.datasets...); err != nil {
+			return err
+		}
+		q.active = true
+		for _, warning := range q.Architecture.Warnings {
+			if !slices.Contains(q.Warnings, warning) {
+				q.Warnings = append(q.Warnings, warning)
+			}
 		}
 	}
-	return q.inferFusion(ctx)
+	if !q.fused {
+		if err := q.inferFusion(ctx); err != nil {
+			return err
+		}
+		q.fused = true
+	}
+	return nil
 }
 
 // LoadArchitecture reads what datasets tell of the system that they recorded, with the message contexts that are

@@ -48,6 +48,7 @@ type Query struct {
 	homes    processHomes
 	loader   *system.Loader
 	active   bool // loader has read which callbacks publish and poll what
+	fused    bool // it was inferred which nodes fuse what they receive
 }
 
 // NewQuery prepares a question: it reads the entities and the clocks.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -14,6 +15,8 @@ type asking struct {
 	query *analyze.Query
 	// filter is what the view is about.
 	filter analyze.Filter
+	// known are the warnings that the answer recording has.
+	known []string
 }
 
 func newAsking(ctx context.Context, options *Options) (*asking, error) {
@@ -22,7 +25,7 @@ func newAsking(ctx context.Context, options *Options) (*asking, error) {
 		return nil, err
 	}
 	query.Progress = options.Progress
-	return &asking{turn: make(chan struct{}, 1), query: query, filter: options.Filter}, nil
+	return &asking{turn: make(chan struct{}, 1), query: query, filter: options.Filter, known: slices.Clone(query.Warnings)}, nil
 }
 
 // take waits for the turn and calls ask with the query of a filter.
@@ -33,7 +36,20 @@ func (a *asking) take(ctx context.Context, filter analyze.Filter, ask func(*anal
 		return ctx.Err()
 	}
 	defer func() { <-a.turn }()
-	return ask(a.query.With(filter))
+	q := a.query.With(filter)
+	err := ask(q)
+	warn(ctx, newWarnings(q, a.known))
+	return err
+}
+
+// newWarnings are those of a query that are not among the known ones.
+func newWarnings(q *analyze.Query, known []string) (more []string) {
+	for _, warning := range q.Warnings {
+		if !slices.Contains(known, warning) {
+			more = append(more, warning)
+		}
+	}
+	return more
 }
 
 // all asks about everything that the view is about.

@@ -19,6 +19,16 @@ type entities struct {
 	// named finds nodes and callbacks by what rows of tables have.
 	namedNodes     map[nodeName]int
 	namedCallbacks map[callbackName]int32
+	// started finds processes by what losses have of them, ofTID threads by what loads have; several hosts may share these:
+	// then it is unknown which it is.
+	started map[processStart]int
+	ofTID   map[[2]int32]int
+}
+
+// processStart tells processes of one machine apart.
+type processStart struct {
+	pid   int32
+	start int64
 }
 
 type nodeName struct {
@@ -38,12 +48,19 @@ func newEntities(a *system.Architecture, threads []analyze.Thread) *entities {
 		processes: make(map[trace.ProcessKey]int), threads: make(map[analyze.Thread]int), nodes: make(map[*system.Node]int),
 		callbacks: make(map[*system.Callback]int32), topics: make(map[string]int),
 		namedNodes: make(map[nodeName]int), namedCallbacks: make(map[callbackName]int32),
+		started: make(map[processStart]int), ofTID: make(map[[2]int32]int),
 	}
 	for i, p := range processesOf(a, threads) {
 		e.processes[p] = i
+		addFirst(e.started, processStart{p.PID, p.ProcessStart}, i)
 	}
 	for i, t := range threads {
 		e.threads[t] = i
+		of := [2]int32{t.Process.PID, t.TID}
+		if _, shared := e.ofTID[of]; shared {
+			i = unknown
+		}
+		e.ofTID[of] = i
 	}
 	for i, name := range a.NamesOf((*system.Node).TopicNames) {
 		e.topics[name] = i

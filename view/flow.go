@@ -21,16 +21,25 @@ type messageFlow struct {
 	// with.
 	Columns  []string      `json:"columns"`
 	Messages []flowMessage `json:"messages"`
-	// MessagesTotal is how many there are, Shown how many of them are in Messages.
-	MessagesTotal int `json:"messagesTotal"`
-	Shown         int `json:"shown"`
+	// MessagesTotal is how many messages there are. Ways is how many ways they took: a message may be on several. Fates are
+	// those of the ways. Shown is how many of them are in Messages, DroppedShown how many of these were lost or not used.
+	MessagesTotal int                  `json:"messagesTotal"`
+	Ways          int                  `json:"ways"`
+	Fates         map[analyze.Fate]int `json:"fates"`
+	Shown         int                  `json:"shown"`
+	DroppedShown  int                  `json:"droppedShown"`
 }
 
 // flowMessage has the times that a message has passed, in the order of Columns, and what became of it then.
 type flowMessage struct {
 	Times []int64      `json:"times"`
 	Fate  analyze.Fate `json:"fate"`
+	// again: it is the way of a message that another way has, too.
+	again bool
 }
+
+// isDropped tells whether a message was lost or not used.
+func (m *flowMessage) isDropped() bool { return m.Fate == analyze.Lost || m.Fate == analyze.Unused }
 
 func (v *View) flow(ctx context.Context, text string, from, to int64) (*messageFlow, error) {
 	all, err := v.flowsOf(ctx, []string{text}, from, to)
@@ -69,7 +78,7 @@ func (v *View) flowsOf(ctx context.Context, texts []string, from, to int64) (map
 					f.Times[at] = v.since(f.Times[at])
 				}
 				of := all[f.Path]
-				of.messages = append(of.messages, flowMessage{f.Times, f.Fate})
+				of.messages = append(of.messages, flowMessage{f.Times, f.Fate, f.Again})
 			}
 			return nil
 		})
@@ -93,8 +102,19 @@ func (a *allMessages) within(from, to int64) *messageFlow {
 		return i
 	}
 	messages := a.messages[begin(from):begin(to+1)]
-	f := &messageFlow{Columns: a.columns, MessagesTotal: len(messages), Messages: chooseMessages(messages)}
+	f := &messageFlow{Columns: a.columns, Ways: len(messages), Fates: make(map[analyze.Fate]int), Messages: chooseMessages(messages)}
+	for i := range messages {
+		f.Fates[messages[i].Fate]++
+		if !messages[i].again {
+			f.MessagesTotal++
+		}
+	}
 	f.Shown = len(f.Messages)
+	for i := range f.Messages {
+		if f.Messages[i].isDropped() {
+			f.DroppedShown++
+		}
+	}
 	return f
 }
 
@@ -114,7 +134,7 @@ func chooseMessages(all []flowMessage) []flowMessage {
 	}
 	var dropped, others []int
 	for i := range all {
-		if all[i].Fate == analyze.Lost || all[i].Fate == analyze.Unused {
+		if all[i].isDropped() {
 			dropped = append(dropped, i)
 		} else {
 			others = append(others, i)

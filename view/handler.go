@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,12 +18,11 @@ import (
 
 const (
 	loopback = "127.0.0.1"
-	// tokenParameter is that of the address which a user opens first. The token becomes a cookie, whose name ends in the
-	// port: ports of one host share cookies.
-	tokenParameter = "token"
-	tokenCookie    = "caret-bpf-view-"
-	answersPath    = "/api/"
-	progressKey    = "progress"
+	// bearer precedes the token in the header Authorization. It is no cookie: those are sent to every port of a host, of
+	// which another one may be another user's.
+	bearer      = "Bearer "
+	answersPath = "/api/"
+	progressKey = "progress"
 )
 
 // policy lets a page load and ask nobody but its server.
@@ -44,19 +42,16 @@ func newToken() string { return rand.Text() }
 type handler struct {
 	view  *View
 	page  fs.FS
-	hosts []string
+	host  string
 	token string
-	// cookie is the name of the cookie that has the token.
-	cookie string
-	room   chan struct{} // for requests that are answered
+	room  chan struct{} // for requests that are answered
 }
 
 // NewHandler returns a handler for the page and the answers of a view. It answers only what is asked of the loopback
-// address at that port, and, but for a first GET of "/" with the token, only who has the cookie that it gets.
+// address at that port, by its own page or by none, and gives answers only to who sends the token.
 func NewHandler(v *View, page fs.FS, port int, token string) http.Handler {
 	return &handler{
-		view: v, page: page, token: token, cookie: fmt.Sprintf("%s%d", tokenCookie, port), room: make(chan struct{}, simultaneousRequests),
-		hosts: []string{fmt.Sprintf("%s:%d", loopback, port), fmt.Sprintf("localhost:%d", port)},
+		view: v, page: page, token: token, host: fmt.Sprintf("%s:%d", loopback, port), room: make(chan struct{}, simultaneousRequests),
 	}
 }
 
@@ -70,44 +65,29 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	switch {
-	case !slices.Contains(h.hosts, r.Host):
+	case r.Host != h.host:
 		// The name of a foreign page may be made to lead here.
-		refuse(w, http.StatusForbidden, fmt.Sprintf("this server answers at http://%s only", h.hosts[0]))
-	case !h.isOwnOrigin(r.Header.Get("Origin")):
+		refuse(w, http.StatusForbidden, "this server answers at http://"+h.host+" only")
+	case !h.isOwn(r.Header):
 		refuse(w, http.StatusForbidden, "another page's requests are not answered")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD are answered")
-	case r.URL.Path == "/" && r.URL.Query().Has(tokenParameter):
-		h.admit(w, r)
-	case !h.isAdmitted(r):
-		refuse(w, http.StatusForbidden, "open the address with the token that `caret-bpf view` has printed")
 	default:
 		h.answer(w, r)
 	}
 }
 
-// isOwnOrigin tells whether a request is the page's own, or of no page.
-func (h *handler) isOwnOrigin(origin string) bool {
-	if origin == "" {
-		return true
-	}
-	host, ok := strings.CutPrefix(origin, "http://")
-	return ok && slices.Contains(h.hosts, host)
+// isOwn tells whether a request is the page's own, or of no page.
+func (h *handler) isOwn(header http.Header) bool {
+	origin, site := header.Get("Origin"), header.Get("Sec-Fetch-Site")
+	return (origin == "" || origin == "http://"+h.host) && (site == "" || site == "same-origin" || site == "none")
 }
 
-// admit gives the token as a cookie, so that it does not stay in the address.
-func (h *handler) admit(w http.ResponseWriter, r *http.Request) {
-	if !h.isToken(r.URL.Query().Get(tokenParameter)) {
-		refuse(w, http.StatusForbidden, "the token is not that of this server: open the address that `caret-bpf view` has printed last")
-		return
-	}
-	http.SetCookie(w, &http.Cookie{Name: h.cookie, Value: h.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
-}
-
+// isAdmitted tells whether who asks has the token.
 func (h *handler) isAdmitted(r *http.Request) bool {
-	return slices.ContainsFunc(r.CookiesNamed(h.cookie), func(c *http.Cookie) bool { return h.isToken(c.Value) })
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), bearer)
+	return ok && h.isToken(token)
 }
 
 func (h *handler) isToken(text string) bool {
@@ -117,6 +97,8 @@ func (h *handler) isToken(text string) bool {
 func (h *handler) answer(w http.ResponseWriter, r *http.Request) {
 	text, isAnswer := strings.CutPrefix(r.URL.Path, answersPath)
 	switch {
+	case isAnswer && !h.isAdmitted(r):
+		refuse(w, http.StatusForbidden, "open the address with the token that `caret-bpf view` has printed")
 	case isAnswer && text == progressKey:
 		send(w, "application/json", encode(h.view.Progress()))
 	case isAnswer:
@@ -190,6 +172,7 @@ func send(w http.ResponseWriter, kind string, content []byte) {
 // refuse answers with an error, which is a sentence.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Connection", "close") // others wait for it
 	w.WriteHeader(status)
 	_, _ = w.Write(encode(map[string]string{"error": text}))
 }

@@ -30,11 +30,12 @@ func newHandler(t *testing.T) http.Handler {
 	return view.NewHandler(open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 2000)}}), page, port, token)
 }
 
-// get asks as a browser with the cookie does, changed as a test wants.
+// get asks as the page does, changed as a test wants.
 func get(h http.Handler, path string, change func(*http.Request)) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Host = own
-	r.AddCookie(&http.Cookie{Name: "caret-bpf-view-4321", Value: token})
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if change != nil {
 		change(r)
 	}
@@ -46,7 +47,10 @@ func get(h http.Handler, path string, change func(*http.Request)) *http.Response
 // Only who has the token, and asks the loopback address for it, gets an answer.
 func TestRequests(t *testing.T) {
 	h := newHandler(t)
-	withoutCookie := func(r *http.Request) { r.Header.Del("Cookie") }
+	without := func(r *http.Request) { r.Header.Del("Authorization") }
+	with := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
 	for name, test := range map[string]struct {
 		path   string
 		change func(*http.Request)
@@ -56,7 +60,12 @@ func TestRequests(t *testing.T) {
 		"the page":             {"/", nil, 200, `<div id="app">`},
 		"its script":           {"/app.js", nil, 200, "document.title"},
 		"its style":            {"/app.css", nil, 200, "margin"},
-		"as localhost":         {"/", func(r *http.Request) { r.Host = "localhost:4321" }, 200, ""},
+		"without the token":    {"/", without, 200, `<div id="app">`},
+		"a script without it":  {"/app.js", without, 200, "document.title"},
+		"by its address":       {"/", with("Sec-Fetch-Site", "none"), 200, ""},
+		"as localhost":         {"/", func(r *http.Request) { r.Host = "localhost:4321" }, 403, "http://" + own},
+		"a link elsewhere":     {"/", with("Sec-Fetch-Site", "cross-site"), 403, "another page"},
+		"another port's page":  {"/api/recording", with("Sec-Fetch-Site", "same-site"), 403, "another page"},
 		"an answer":            {"/api/recording", nil, 200, `"levels"`},
 		"an answer with parts": {"/api/tile?level=0&index=0", nil, 200, `"exact":true`},
 		"progress":             {"/api/progress", nil, 200, `"total"`},
@@ -74,16 +83,17 @@ func TestRequests(t *testing.T) {
 		"a page in a file":     {"/api/recording", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403, "another page"},
 		"another scheme":       {"/api/recording", func(r *http.Request) { r.Header.Set("Origin", "https://"+own) }, 403, "another page"},
 		"POST":                 {"/api/recording", func(r *http.Request) { r.Method = http.MethodPost }, 405, "only GET"},
-		"no cookie":            {"/", withoutCookie, 403, "caret-bpf view"},
-		"no cookie, an answer": {"/api/recording", withoutCookie, 403, "caret-bpf view"},
-		"no cookie, a file":    {"/app.js", withoutCookie, 403, "caret-bpf view"},
-		"a wrong cookie": {"/", func(r *http.Request) {
-			r.Header.Set("Cookie", "caret-bpf-view-4321=OTHER")
+		"no token":             {"/api/recording", without, 403, "caret-bpf view"},
+		"no token, progress":   {"/api/progress", without, 403, "caret-bpf view"},
+		"no token, no key":     {"/api/nothing", without, 403, "caret-bpf view"},
+		"a wrong token":        {"/api/recording", with("Authorization", "Bearer OTHER"), 403, "caret-bpf view"},
+		"an empty token":       {"/api/recording", with("Authorization", "Bearer "), 403, "caret-bpf view"},
+		"only the token":       {"/api/recording", with("Authorization", token), 403, "caret-bpf view"},
+		"the token as a cookie": {"/api/recording", func(r *http.Request) {
+			without(r)
+			r.Header.Set("Cookie", "token="+token)
 		}, 403, "caret-bpf view"},
-		"a wrong token":         {"/?token=OTHER", withoutCookie, 403, "not that of this server"},
-		"an empty token":        {"/?token=", withoutCookie, 403, "not that of this server"},
-		"the token for another": {"/api/recording?token=" + token, withoutCookie, 403, "caret-bpf view"},
-		"the token, elsewhere":  {"/?token=" + token, func(r *http.Request) { r.Host = "evil.example:4321" }, 403, "http://" + own},
+		"the token in the address": {"/api/recording?token=" + token, without, 403, "caret-bpf view"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := get(h, test.path, test.change)
@@ -104,21 +114,5 @@ func TestRequests(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The token in the address becomes a cookie that no script reads and no other page sends.
-func TestToken(t *testing.T) {
-	h := newHandler(t)
-	got := get(h, "/?token="+token, func(r *http.Request) { r.Header.Del("Cookie") })
-	if got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/" {
-		t.Errorf("%d to %q", got.StatusCode, got.Header.Get("Location"))
-	}
-	cookies := got.Cookies()
-	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
-		t.Fatalf("cookies: %v", cookies)
-	}
-	if again := get(h, "/", func(r *http.Request) { r.Header.Set("Cookie", cookies[0].Name+"="+cookies[0].Value) }); again.StatusCode != 200 {
-		t.Errorf("with the cookie: %d", again.StatusCode)
 	}
 }

@@ -25,7 +25,7 @@ type index struct {
 type threadIndex struct {
 	// begin is when it began, of status start_missing when it ended.
 	begin []int64
-	// end is noTime where it is not known.
+	// end is noTime where it is not known; of status recording_end it is when its process was recorded last.
 	end      []int64
 	callback []int32
 	status   []uint8
@@ -45,6 +45,7 @@ func (v *View) readIndex(ctx context.Context) (*index, error) {
 		for i, of := range v.threads {
 			x.threads[i] = newThreadIndex(v.executions[of])
 		}
+		v.progress.begin()
 		err := v.timeline.all(ctx, func(q *analyze.Query) error {
 			q.Progress = func(read, total int64) {
 				v.progress.tell(read, total)
@@ -63,7 +64,7 @@ func (v *View) readIndex(ctx context.Context) (*index, error) {
 			return nil, err
 		}
 		for _, t := range x.threads {
-			t.arrange(v.duration(), x.statuses)
+			t.arrange()
 		}
 		return x, nil
 	})
@@ -79,7 +80,7 @@ func newThreadIndex(executions int) *threadIndex {
 func (v *View) addTo(x *index, e *analyze.ExecutionSpan) {
 	id, known := v.timelineEntities.threads[analyze.Thread{Process: e.Callback.Node.Process, TID: e.TID}]
 	if !known {
-		return // it came while the threads were counted: of a recording that goes on
+		return // it came while the threads were counted, of a recording that goes on
 	}
 	t := x.threads[id]
 	begin, end := int64(noTime), int64(noTime)
@@ -89,6 +90,9 @@ func (v *View) addTo(x *index, e *analyze.ExecutionSpan) {
 	}
 	if e.Start.Valid {
 		begin = v.since(e.Start.Value)
+	}
+	if e.Status == trace.CallbackRecordingEnd {
+		end = v.since(e.Until)
 	}
 	t.begin, t.end = append(t.begin, begin), append(t.end, end)
 	t.callback = append(t.callback, v.timelineEntities.callback(e.Callback))
@@ -110,15 +114,11 @@ func (x *index) status(of trace.CallbackStatus) uint8 {
 const sortSteps = 16
 
 // arrange puts the executions in order and looks how long those of each chunk ran.
-func (t *threadIndex) arrange(duration int64, statuses []trace.CallbackStatus) {
+func (t *threadIndex) arrange() {
 	t.sort()
-	ended := slices.Index(statuses, trace.CallbackRecordingEnd)
 	for i := range t.begin {
 		if i%chunk == 0 {
 			t.latest = append(t.latest, math.MinInt64)
-		}
-		if int(t.status[i]) == ended {
-			t.end[i] = duration // it ran on, as far as is recorded
 		}
 		last := &t.latest[i/chunk]
 		*last = max(*last, t.until(i))

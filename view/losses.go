@@ -55,10 +55,8 @@ func lossesOf(ctx context.Context, q *analyze.Query) (losses []trace.Loss, err e
 
 func (v *View) lossRow(l *trace.Loss) lossRow {
 	row := lossRow{Begin: v.since(l.FromTimestamp), End: v.since(l.ToTimestamp), Reason: l.Reason}
-	for key, id := range v.entities.processes {
-		if l.PID != 0 && key.PID == l.PID && key.ProcessStart == l.ProcessStart {
-			row.Process = &id
-		}
+	if id, known := v.entities.started[processStart{l.PID, l.ProcessStart}]; known && l.PID != 0 {
+		row.Process = &id
 	}
 	if l.Reason == trace.LossUnarmed {
 		file := l.File

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 	"github.com/caret-bpf/caret-bpf/view"
 )
 
@@ -27,7 +28,7 @@ func TestLosses(t *testing.T) {
 		sum    string
 		first  string
 	}{
-		"nothing": {nil, "nothing was lost in what can be read; what was under way at the end may be missing", ""}, // it was not ended
+		"nothing": {nil, "nothing was lost", ""},
 		"a row":   {[]trace.Loss{one}, "1 record was lost", "1 row was lost of kind callback: ring_full"},
 		"rows":    {[]trace.Loss{ring, ring}, "6 records were lost", "3 rows were lost of kind callback: ring_full"},
 		"a file":  {[]trace.Loss{file}, "1 file was not probed for a time", "what was done in /lib/libnew.so was not seen (callback_start)"},
@@ -50,6 +51,46 @@ func TestLosses(t *testing.T) {
 				(row.Count == nil) != (loss.Count == 0) || (row.Process == nil) != (loss.PID == 0) || i == 0 && row.Text != test.first {
 				t.Errorf("%s: %+v of %+v", name, row, loss)
 			}
+		}
+	}
+}
+
+// Of what was not ended in order it is not said that nothing was lost, nor for any of several.
+func TestUncertainLosses(t *testing.T) {
+	dataset := func(losses []trace.Loss, change func(*trace.Session)) *trace.Dataset {
+		rows := timers()
+		rows.Callbacks, rows.Losses = []trace.Callback{ran(1, 0x10, 0, 100, trace.CallbackComplete, 0)}, losses
+		dir, session := t.TempDir(), endedSession()
+		change(session)
+		tracetest.AddSegments(t, dir, 0, rows)
+		tracetest.AddSession(t, dir, session)
+		return tracetest.Open(t, dir)
+	}
+	ended := func(*trace.Session) {}
+	failed := func(s *trace.Session) { s.Ending = trace.EndingError }
+	killed := func(s *trace.Session) { s.State, s.Ending = trace.StateRecording, trace.EndingRunning }
+	removed := func(s *trace.Session) { s.Removed = &trace.Removed{} }
+	one := []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 1, FromTimestamp: begin, ToTimestamp: begin}}
+	for name, test := range map[string]struct {
+		datasets []*trace.Dataset
+		says     string
+		known    bool
+	}{
+		"ended":              {[]*trace.Dataset{dataset(nil, ended)}, "nothing was lost", true},
+		"removed":            {[]*trace.Dataset{dataset(nil, removed)}, "nothing was lost but what was removed", true},
+		"failed":             {[]*trace.Dataset{dataset(nil, failed)}, "nothing was lost in what can be read; what was under way when the error came may be missing", false},
+		"killed":             {[]*trace.Dataset{dataset(nil, killed)}, "nothing was lost in what can be read; what was under way at the end is missing", false},
+		"removed and killed": {[]*trace.Dataset{dataset(nil, removed), dataset(nil, killed)}, "nothing was lost in what can be read; what was under way at the end is missing", false},
+		"lost and failed":    {[]*trace.Dataset{dataset(one, failed)}, "1 record was lost; nothing else in what can be read; what was under way when the error came may be missing", true},
+	} {
+		got := ask[struct {
+			Lost struct {
+				Text    string
+				Records *int
+			}
+		}](t, open(t, view.Options{Datasets: test.datasets}), "recording").Lost
+		if got.Text != test.says || (got.Records != nil) != test.known {
+			t.Errorf("%s: %q, %v records", name, got.Text, got.Records)
 		}
 	}
 }

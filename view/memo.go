@@ -7,6 +7,8 @@ type memo[T any] struct {
 	gate  chan struct{} // has room for one: who holds it may look and make
 	made  bool
 	value T
+	// warnings are those that came while it was made: they are told to all who ask.
+	warnings []string
 }
 
 func newMemo[T any]() *memo[T] { return &memo[T]{gate: make(chan struct{}, 1)} }
@@ -18,11 +20,13 @@ func (m *memo[T]) get(ctx context.Context, make func(context.Context) (T, error)
 		return value, ctx.Err()
 	}
 	defer func() { <-m.gate }()
-	if m.made {
-		return m.value, nil
+	if !m.made {
+		making, found := warningIn(ctx)
+		if value, err = make(making); err != nil {
+			return value, err
+		}
+		m.value, m.made, m.warnings = value, true, found.list()
 	}
-	if value, err = make(ctx); err == nil {
-		m.value, m.made = value, true
-	}
-	return value, err
+	warn(ctx, m.warnings)
+	return m.value, nil
 }

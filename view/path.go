@@ -25,11 +25,12 @@ type pathLatency struct {
 	Parts *report.JSONRows `json:"parts"`
 	// Series are ways along the path, in the order of their begins: one array, or none without ways.
 	Series []pathSeries `json:"series"`
-	// Instances is the number of ways, of which Shown are in Series.
+	// Ways is the number of ways, of which Shown are in Series: a message may be on several. Instances is the same.
+	Ways      int `json:"ways"`
 	Instances int `json:"instances"`
 	Shown     int `json:"shown"`
-	// Warnings are those that the recording has not.
-	Warnings []string `json:"warnings"`
+	// Messages is how many set out.
+	Messages uint64 `json:"messages"`
 
 	// slowest are the slowest ways, the slowest first.
 	slowest []way
@@ -87,9 +88,14 @@ func (v *View) pathsOf(ctx context.Context, texts []string) (map[string]*pathLat
 				continue
 			}
 			answer := v.newPathLatency(gathering.of[text])
-			answer.Warnings = v.newWarnings(q)
 			all[text] = answer
-			if answer.Hops, err = report.NewJSONRows(ofPath(hops, func(h *analyze.PathHop) bool { return h.Path == text })); err != nil {
+			own := ofPath(hops, func(h *analyze.PathHop) bool { return h.Path == text })
+			for i := range own {
+				if own[i].Hop == 0 {
+					answer.Messages += own[i].Messages
+				}
+			}
+			if answer.Hops, err = report.NewJSONRows(own); err != nil {
 				return err
 			}
 			if parts == nil {
@@ -177,7 +183,7 @@ func bySlowness(ways []way) []int {
 }
 
 func (v *View) newPathLatency(ways []way) *pathLatency {
-	answer := &pathLatency{Series: []pathSeries{}, Instances: len(ways)}
+	answer := &pathLatency{Series: []pathSeries{}, Ways: len(ways), Instances: len(ways)}
 	if len(ways) == 0 {
 		return answer
 	}
@@ -193,12 +199,14 @@ func (v *View) newPathLatency(ways []way) *pathLatency {
 func (v *View) newPathSeries(ways []way) pathSeries {
 	s := pathSeries{At: []int64{}, Hops: [][]trace.Optional[int64]{}, Total: []int64{}}
 	for _, w := range ways {
+		for len(s.Hops) < len(w.hops) {
+			s.Hops = append(s.Hops, make([]trace.Optional[int64], len(ways)))
+		}
+	}
+	for i, w := range ways {
 		s.At, s.Total = append(s.At, v.since(w.begin)), append(s.Total, w.total)
-		for i, hop := range w.hops {
-			if i == len(s.Hops) {
-				s.Hops = append(s.Hops, nil)
-			}
-			s.Hops[i] = append(s.Hops[i], hop)
+		for hop, latency := range w.hops {
+			s.Hops[hop][i] = latency
 		}
 	}
 	return s

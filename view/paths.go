@@ -12,6 +12,8 @@ import (
 const (
 	// listedPaths is the number of paths that are listed where none are asked for.
 	listedPaths = 50
+	// measuredPaths is the number of paths at most of which it is found out whether messages took them.
+	measuredPaths = 200
 	// wantedPaths is the number of paths that are listed where some are asked for.
 	wantedPaths = 1000
 )
@@ -21,8 +23,6 @@ type pathList struct {
 	Paths []pathAnswer `json:"paths"`
 	// Complete is false where there are more paths.
 	Complete bool `json:"complete"`
-	// Warnings are those that the recording has not: of the architecture file, of paths that are left out.
-	Warnings []string `json:"warnings"`
 }
 
 // pathAnswer are the paths of one text: several where nodes share a name.
@@ -46,7 +46,7 @@ func (v *View) pathsAnswer(ctx context.Context, k key) (*pathList, error) {
 		var list *pathList
 		err := v.withActivity(ctx, func(q *analyze.Query) error {
 			paths, err := v.options.Paths.Find(ctx, q, nil, k.value("from"), k.value("to"))
-			list = v.listPaths(q, paths, wantedPaths)
+			list = v.listPaths(paths, wantedPaths)
 			return err
 		})
 		return list, err
@@ -74,7 +74,7 @@ func (v *View) pathList(ctx context.Context) (*pathList, error) {
 		err = v.withActivity(ctx, func(q *analyze.Query) error {
 			if o.asksForPaths() {
 				paths, err := o.Paths.Find(ctx, q, o.PathTexts, o.PathFrom, o.PathTo)
-				list = v.listPaths(q, paths, wantedPaths)
+				list = v.listPaths(paths, wantedPaths)
 				return err
 			}
 			list, err = v.takenPaths(ctx, q)
@@ -104,7 +104,8 @@ func (v *View) withActivityOf(ctx context.Context, filter analyze.Filter, ask fu
 	return v.linked.take(ctx, filter, ask)
 }
 
-// takenPaths are the longest paths that messages took from where they originate to where no path leads on.
+// takenPaths are the longest paths that messages took from where they originate to where no path leads on,
+// listedPaths at most. The longest measuredPaths are looked at.
 func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, error) {
 	paths, complete, err := q.Architecture.Paths(ctx, system.PathQuery{Undefined: v.options.Paths.Options().Latest})
 	if err != nil {
@@ -112,37 +113,35 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 	}
 	paths = slices.DeleteFunc(paths, func(p *system.Path) bool { return len(p.Nodes) < 2 })
 	paths = append(slices.Clone(q.Architecture.NamedPaths), paths...)
+	taken := make(map[string]bool)
 	slices.SortStableFunc(paths, func(a, b *system.Path) int {
 		return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(len(b.Nodes), len(a.Nodes)))
 	})
-	if len(paths) > listedPaths {
-		paths, complete = paths[:listedPaths], false
-	}
-	if len(paths) == 0 {
-		list := v.listPaths(q, nil, listedPaths)
-		list.Complete = complete
-		return list, nil
-	}
-	hops, err := q.PathLatency(ctx, paths, v.options.Paths.Options(), nil)
-	if err != nil {
-		return nil, err
-	}
-	taken := make(map[string]bool)
-	for i := range hops {
-		if hops[i].Hop == 0 && hops[i].Count > 0 {
-			taken[hops[i].Path] = true
+	list := v.listPaths(nil, listedPaths)
+	measured := 0
+	for measured < min(len(paths), measuredPaths) && len(list.Paths) < listedPaths {
+		batch := paths[measured:min(len(paths), measured+listedPaths)]
+		measured += len(batch)
+		hops, err := q.PathLatency(ctx, batch, v.options.Paths.Options(), nil)
+		if err != nil {
+			return nil, err
 		}
+		for i := range hops {
+			if hops[i].Hop == 0 && hops[i].Count > 0 {
+				taken[hops[i].Path] = true
+			}
+		}
+		list = v.listPaths(slices.DeleteFunc(slices.Clone(paths[:measured]), func(p *system.Path) bool { return !taken[textOf(p)] }), listedPaths)
 	}
-	list := v.listPaths(q, slices.DeleteFunc(paths, func(p *system.Path) bool { return !taken[textOf(p)] }), listedPaths)
-	list.Complete = list.Complete && complete
+	list.Complete = list.Complete && complete && measured == len(paths)
 	return list, nil
 }
 
 // textOf is what a path is called.
 func textOf(p *system.Path) string { return cmp.Or(p.Name, p.String()) }
 
-func (v *View) listPaths(q *analyze.Query, paths []*system.Path, most int) *pathList {
-	list := &pathList{Paths: []pathAnswer{}, Complete: true, Warnings: v.newWarnings(q)}
+func (v *View) listPaths(paths []*system.Path, most int) *pathList {
+	list := &pathList{Paths: []pathAnswer{}, Complete: true}
 	seen := make(map[string]bool)
 	for _, p := range paths {
 		text := textOf(p)
@@ -171,15 +170,4 @@ func (v *View) listPaths(q *analyze.Query, paths []*system.Path, most int) *path
 		list.Paths = append(list.Paths, of)
 	}
 	return list
-}
-
-// newWarnings are those of a query that the answer recording does not have.
-func (v *View) newWarnings(q *analyze.Query) []string {
-	more := []string{}
-	for _, warning := range q.Warnings {
-		if !slices.Contains(v.warnings, warning) {
-			more = append(more, warning)
-		}
-	}
-	return more
 }

@@ -11,6 +11,12 @@ type Progress struct {
 // progress counts the rows that are read for the index.
 type progress struct{ read, total atomic.Int64 }
 
+// begin forgets what was told before: a reading that was interrupted is begun anew.
+func (p *progress) begin() {
+	p.read.Store(0)
+	p.total.Store(0)
+}
+
 func (p *progress) tell(read, total int64) {
 	p.total.Store(total)
 	for { // several goroutines tell, not in order

@@ -23,6 +23,9 @@ type publishedIn struct {
 	Messages  messages  `json:"messages"`
 	// More says that there are more than these.
 	More bool `json:"more"`
+	// LongMissing says that a callback in the tile was started by a message of which no publish was found: it was not
+	// recorded, or lies further back than is looked for.
+	LongMissing bool `json:"longMissing"`
 }
 
 // publishes has an element of each array for each publish.
@@ -92,6 +95,9 @@ func (r *publishedReading) add(w *analyze.TimelineWindow) error {
 		r.Publishes.At = append(r.Publishes.At, sent.at)
 	}
 	for _, e := range w.Executions {
+		if at := r.view.since(e.At()); e.Flow == 0 && e.Callback.Subscription != nil && at >= r.tile.begin && at <= r.tile.end {
+			r.LongMissing = true
+		}
 		if err := r.receive(e.Flow, e.Callback.Node, e.TID, e.At()); err != nil {
 			return err
 		}

@@ -66,9 +66,10 @@ type targetAnswer struct {
 
 // lostAnswer sums up what is missing.
 type lostAnswer struct {
-	Records    uint64 `json:"records"`
-	BlindSpans int    `json:"blindSpans"`
-	Text       string `json:"text"`
+	// Records is null where it is not known that none was lost.
+	Records    *uint64 `json:"records"`
+	BlindSpans int     `json:"blindSpans"`
+	Text       string  `json:"text"`
 }
 
 type processAnswer struct {
@@ -102,11 +103,13 @@ type topicAnswer struct {
 }
 
 type callbackAnswer struct {
-	ID       int32                 `json:"id"`
-	Name     string                `json:"name"`
-	Node     int                   `json:"node"`
-	Kind     *string               `json:"kind"`
-	Topic    *string               `json:"topic"`
+	ID   int32   `json:"id"`
+	Name string  `json:"name"`
+	Node int     `json:"node"`
+	Kind *string `json:"kind"`
+	// Topic is the number of a subscription's topic, Service a service's name.
+	Topic    *int                  `json:"topic"`
+	Service  *string               `json:"service"`
 	Period   trace.Optional[int64] `json:"period"`
 	Symbol   *string               `json:"symbol"`
 	Standard bool                  `json:"standard"`
@@ -131,8 +134,16 @@ func (v *View) recording(ctx context.Context, isReport bool) (*recording, error)
 		if err := v.describeDatasets(ctx, r, q); err != nil {
 			return err
 		}
+		damaged := false
+		for _, d := range v.options.Datasets {
+			of, err := isDamaged(ctx, d)
+			if err != nil {
+				return err
+			}
+			damaged = damaged || of
+		}
 		losses, err := lossesOf(ctx, q)
-		r.Lost = v.sumUp(losses)
+		r.Lost = v.sumUp(losses, damaged)
 		r.Warnings = append(r.Warnings, v.warnings...)
 		v.listEntities(r, q.Architecture)
 		return err
@@ -167,7 +178,8 @@ func (v *View) describeDatasets(ctx context.Context, r *recording, q *analyze.Qu
 		if err := ignoreDamage(err); err != nil {
 			return err
 		}
-		r.OffCPU = r.OffCPU || times > 0
+		// Times off the CPU are of threads, not of nodes.
+		r.OffCPU = r.OffCPU || times > 0 && len(v.options.Filter.Nodes) == 0
 	}
 	for _, d := range v.options.Baseline {
 		of, err := describeDataset(ctx, d)
@@ -209,36 +221,70 @@ func hasParts(ctx context.Context, d *trace.Dataset) (bool, error) {
 	return slices.ContainsFunc(groups, func(g *trace.Group) bool { return !g.HasOnlyNull("cpu_time") }), nil
 }
 
-// sumUp says what is missing, as `info` does.
-func (v *View) sumUp(losses []trace.Loss) (lost lostAnswer) {
+// sumUp says what is missing: what was lost, and where it is not known whether more was.
+func (v *View) sumUp(losses []trace.Loss, damaged bool) (lost lostAnswer) {
+	var records uint64
 	for i := range losses {
-		lost.Records += losses[i].Count
+		records += losses[i].Count
 		if losses[i].Reason == trace.LossUnarmed {
 			lost.BlindSpans++
 		}
 	}
 	var parts []string
-	if lost.Records > 0 {
-		parts = append(parts, plural(lost.Records, "record was lost", "records were lost"))
+	if records > 0 {
+		parts = append(parts, plural(records, "record was lost", "records were lost"))
 	}
 	if lost.BlindSpans > 0 {
 		parts = append(parts, plural(uint64(lost.BlindSpans), "file was not probed for a time", "files were not probed for a time"))
 	}
-	if len(parts) > 0 {
-		lost.Text = strings.Join(parts, ", ")
-		return lost
+	uncertain, reservation := v.reservation(damaged)
+	switch lost.Text = strings.Join(parts, ", "); {
+	case lost.Text == "":
+		lost.Text = "nothing was lost" + reservation
+	case reservation != "":
+		lost.Text += "; nothing else" + reservation
 	}
-	lost.Text = "nothing was lost"
-	for _, d := range v.options.Datasets {
-		switch s := d.Session(); {
-		case s == nil, d.Killed(), d.Live(), len(s.Unstored) > 0, s.Ending == trace.EndingError:
-			lost.Text = "nothing was lost in what can be read; what was under way at the end may be missing"
-			return lost
-		case s.Removed != nil:
-			lost.Text = "nothing was lost but what was removed"
-		}
+	if records > 0 || !uncertain {
+		lost.Records = &records
 	}
 	return lost
+}
+
+// reservation is what restricts a statement of losses, of the dataset of which least is known. uncertain tells whether
+// something may have been lost that no row tells of.
+func (v *View) reservation(damaged bool) (uncertain bool, text string) {
+	some := func(is func(*trace.Dataset, *trace.Session) bool) bool {
+		return slices.ContainsFunc(v.options.Datasets, func(d *trace.Dataset) bool { return is(d, d.Session()) })
+	}
+	switch {
+	case some(func(d *trace.Dataset, s *trace.Session) bool { return s == nil || d.Killed() || len(s.Unstored) > 0 }):
+		return true, " in what can be read; what was under way at the end is missing"
+	case some(func(d *trace.Dataset, _ *trace.Session) bool { return d.Live() }):
+		return true, " in what can be read; the recording goes on"
+	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Ending == trace.EndingError }):
+		return true, " in what can be read; what was under way when the error came may be missing"
+	case damaged:
+		return true, " in what can be read"
+	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Snapshot != nil }):
+		return true, " in this time, as far as it was known when the snapshot was made; what was under way then is missing"
+	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Removed != nil }):
+		return false, " but what was removed"
+	}
+	return false, ""
+}
+
+// isDamaged tells whether a segment of a dataset cannot be read, as far as the ends of the segments tell.
+func isDamaged(ctx context.Context, d *trace.Dataset) (bool, error) {
+	for _, table := range trace.Registry() {
+		_, err := trace.Count(ctx, d, table.Name)
+		if err != nil && ignoreDamage(err) == nil {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // plural counts something.
@@ -274,14 +320,15 @@ func (v *View) listEntities(r *recording, a *system.Architecture) {
 		r.Nodes = append(r.Nodes, nodeAnswer{ID: id, Name: n.Name, Process: v.entities.processes[n.Process], Standard: isStandard(n, standard)})
 		for _, c := range n.Callbacks {
 			r.Callbacks = append(r.Callbacks, callbackAnswer{
-				ID: v.entities.callbacks[c], Name: c.Name, Node: id, Kind: orNull(c.Kind), Topic: orNull(cmp.Or(c.TopicName, c.ServiceName)),
+				ID: v.entities.callbacks[c], Name: c.Name, Node: id, Kind: orNull(c.Kind), Topic: v.topicNumber(c.TopicName), Service: orNull(c.ServiceName),
 				Period: c.Period, Symbol: orNull(c.Symbol), Standard: standard.Callback(c),
 			})
 		}
 	}
+	types := typesOf(a)
 	r.Topics = make([]topicAnswer, len(v.entities.topics))
 	for name, id := range v.entities.topics {
-		r.Topics[id] = topicAnswer{ID: id, Name: name, Type: orNull(typeOf(a, name)), Standard: standard.Topic(name)}
+		r.Topics[id] = topicAnswer{ID: id, Name: name, Type: orNull(types[name]), Standard: standard.Topic(name)}
 	}
 }
 
@@ -294,19 +341,25 @@ func isStandard(n *system.Node, standard *system.Standard) bool {
 		!slices.ContainsFunc(n.Subscriptions, func(s *system.Subscription) bool { return !standard.Subscription(s) })
 }
 
-// typeOf returns the type of a topic's messages, "" if it is not known.
-func typeOf(a *system.Architecture, topic string) string {
+// topicNumber is the number of a topic, nil without one.
+func (v *View) topicNumber(name string) *int {
+	id, known := v.entities.topics[name]
+	if !known {
+		return nil
+	}
+	return &id
+}
+
+// typesOf are the types of messages, by topics, as far as they are known.
+func typesOf(a *system.Architecture) map[string]string {
+	types := make(map[string]string)
 	for _, n := range a.Nodes {
 		for _, p := range n.Publishers {
-			if p.TopicName == topic && p.MessageType != "" {
-				return p.MessageType
-			}
+			types[p.TopicName] = cmp.Or(types[p.TopicName], p.MessageType)
 		}
 		for _, s := range n.Subscriptions {
-			if s.TopicName == topic && s.MessageType != "" {
-				return s.MessageType
-			}
+			types[s.TopicName] = cmp.Or(types[s.TopicName], s.MessageType)
 		}
 	}
-	return ""
+	return types
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
@@ -40,7 +41,7 @@ type ReportSummary struct {
 }
 
 // WriteReport writes a page with a part of the answers to w: as one HTML file, which needs no server, of so many bytes
-// at most (ReportBytes, say), but for what a page cannot be without.
+// at most (ReportBytes, say) unless the tables alone take more.
 func WriteReport(ctx context.Context, w io.Writer, v *View, page fs.FS, size int) (ReportSummary, error) {
 	shell, err := newReportShell(page)
 	if err != nil {
@@ -68,8 +69,16 @@ type reportAnswers struct {
 	gzip    *gzip.Writer
 	trial   *gzip.Writer
 	summary ReportSummary
-	// worst are times that are looked at closely, the worst first.
-	worst []int64
+	// worst are times that are to be looked at closely, in no order.
+	worst []place
+}
+
+// place is a time at which something was bad. Of those of one kind and path the worst has rank 0; of several of one rank
+// the one with the greatest weight is worst.
+type place struct {
+	at     int64
+	rank   int
+	weight int64
 }
 
 func newReportAnswers(v *View, budget int) *reportAnswers {
@@ -95,13 +104,21 @@ func (r *reportAnswers) fill(ctx context.Context) error {
 	return nil
 }
 
-// put adds an answer.
-func (r *reportAnswers) put(k key, answer any) error {
-	text, err := json.Marshal(answer)
+// put adds an answer, with what it lacks.
+func (r *reportAnswers) put(k key, answer any, lacks *warnings) error {
+	text, err := encodeWith(answer, lacks)
 	if err != nil {
 		return err
 	}
 	return r.putText(k, text)
+}
+
+func encodeWith(answer any, lacks *warnings) ([]byte, error) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return withWarnings(text, lacks.list())
 }
 
 func (r *reportAnswers) putText(k key, text []byte) error {
@@ -123,8 +140,8 @@ func (r *reportAnswers) putText(k key, text []byte) error {
 }
 
 // offer adds an answer if there is room for it within a share of the budget, in percent.
-func (r *reportAnswers) offer(k key, answer any, share int) (added bool, err error) {
-	text, err := json.Marshal(answer)
+func (r *reportAnswers) offer(k key, answer any, lacks *warnings, share int) (added bool, err error) {
+	text, err := encodeWith(answer, lacks)
 	if err != nil {
 		return false, err
 	}
@@ -161,81 +178,99 @@ func (r *reportAnswers) end() ([]byte, error) {
 
 // addWhole adds what every page needs. Paths come later: they tell of flows.
 func (r *reportAnswers) addWhole(ctx context.Context) error {
-	recording, err := r.view.recording(ctx, true)
+	asking, lacks := warningIn(ctx)
+	recording, err := r.view.recording(asking, true)
 	if err != nil {
 		return err
 	}
-	if err := r.put(newKey("recording"), recording); err != nil {
+	if err := r.put(newKey("recording"), recording, lacks); err != nil {
 		return err
 	}
 	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "compare"} {
-		answer, err := r.view.answer(ctx, newKey(name))
+		asking, lacks := warningIn(ctx)
+		answer, err := r.view.answer(asking, newKey(name))
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if losses, ok := answer.(*lossTable); ok {
-			for _, l := range losses.Rows[:min(len(losses.Rows), slowestWindows)] {
-				r.worst = append(r.worst, l.Begin)
-			}
+			r.lookAtLosses(losses.Rows)
 		}
-		if err := r.put(newKey(name), answer); err != nil {
+		if err := r.put(newKey(name), answer, lacks); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// lookAtLosses looks closely at where most was lost.
+func (r *reportAnswers) lookAtLosses(losses []lossRow) {
+	lost := func(l *lossRow) uint64 {
+		if l.Count == nil {
+			return 0
+		}
+		return *l.Count
+	}
+	losses = slices.Clone(losses)
+	slices.SortStableFunc(losses, func(a, b lossRow) int { return cmp.Compare(lost(&b), lost(&a)) })
+	for rank, l := range losses[:min(len(losses), slowestWindows)] {
+		r.worst = append(r.worst, place{l.Begin, rank, l.End - l.Begin})
+	}
+}
+
 // addPaths adds how long messages took, and their flow: of all, and around the slowest.
 func (r *reportAnswers) addPaths(ctx context.Context) error {
 	v := r.view
-	kept, err := v.pathList(ctx)
+	asking, lacks := warningIn(ctx)
+	kept, err := v.pathList(asking)
 	if err != nil {
 		return err
 	}
-	list := &pathList{Paths: slices.Clone(kept.Paths), Complete: kept.Complete, Warnings: kept.Warnings}
+	list := &pathList{Paths: slices.Clone(kept.Paths), Complete: kept.Complete}
 	if len(list.Paths) == 0 {
-		return r.put(newKey("paths"), list)
+		return r.put(newKey("paths"), list, lacks)
 	}
 	var texts []string
 	for _, p := range list.Paths {
 		texts = append(texts, p.Text)
 	}
-	latencies, err := v.pathsOf(ctx, texts)
+	asking, ofPaths := warningIn(ctx)
+	latencies, err := v.pathsOf(asking, texts)
 	if err != nil {
 		return err
 	}
-	flows, err := v.flowsOf(ctx, texts, v.span.First, v.span.Last)
+	asking, ofFlows := warningIn(ctx)
+	flows, err := v.flowsOf(asking, texts, v.span.First, v.span.Last)
 	if err != nil {
 		return err
 	}
 	for i := range list.Paths {
-		if err := r.addPath(&list.Paths[i], latencies, flows); err != nil {
+		p := &list.Paths[i]
+		if err := r.addPath(p, latencies[p.Text], ofPaths, flows[p.Text], ofFlows); err != nil {
 			return err
 		}
 	}
-	return r.put(newKey("paths"), list)
+	return r.put(newKey("paths"), list, lacks)
 }
 
-func (r *reportAnswers) addPath(p *pathAnswer, latencies map[string]*pathLatency, flows map[string]*allMessages) error {
-	latency, all := latencies[p.Text], flows[p.Text]
+func (r *reportAnswers) addPath(p *pathAnswer, latency *pathLatency, ofPath *warnings, all *allMessages, ofFlow *warnings) error {
 	if latency == nil || all == nil {
 		return nil
 	}
-	added, err := r.offer(newKey("path", p.Text), latency, pathShare)
+	added, err := r.offer(newKey("path", p.Text), latency, ofPath, pathShare)
 	if err != nil || !added {
 		return err
 	}
 	windows := []flowSpan{{From: 0, To: r.view.duration(), Why: "all of it"}}
-	for _, w := range latency.slowest[:min(len(latency.slowest), slowestWindows)] {
+	for rank, w := range latency.slowest[:min(len(latency.slowest), slowestWindows)] {
 		begin := r.view.since(w.begin)
-		r.worst = append(r.worst, begin)
+		r.worst = append(r.worst, place{begin, rank, w.total})
 		windows = append(windows, flowSpan{
 			From: max(0, begin-3*w.total), To: min(r.view.duration(), begin+3*w.total), Why: "slowest: " + durationText(w.total),
 		})
 	}
 	for _, window := range windows {
 		k := newKey("flow", p.Text, fmt.Sprint(window.From), fmt.Sprint(window.To))
-		added, err := r.offer(k, all.within(window.From, window.To), pathShare)
+		added, err := r.offer(k, all.within(window.From, window.To), ofFlow, pathShare)
 		if err != nil {
 			return err
 		}

@@ -84,14 +84,18 @@ func addSeriesOf[L comparable](ctx context.Context, r *reportAnswers, subject, m
 	for _, s := range chosen {
 		labels = append(labels, s.label)
 	}
+	if len(all) > len(chosen) {
+		r.summary.Omitted = true
+	}
 	c := wanting(labels)
+	ctx, lacks := warningIn(ctx)
 	if err := r.view.plain.all(ctx, func(q *analyze.Query) error { return collect(ctx, q, c) }); err != nil {
 		return err
 	}
 	for _, s := range chosen {
 		k := newKey("series", subject, fmt.Sprint(s.id), measure, "0", fmt.Sprint(r.view.duration()))
 		answer := r.view.newSeries(c[s.label], r.view.span.First, r.view.span.Last)
-		if added, err := r.offer(k, answer, seriesShare); err != nil || !added {
+		if added, err := r.offer(k, answer, lacks, seriesShare); err != nil || !added {
 			return err // what comes behind it has fewer instances, and no less size
 		}
 	}

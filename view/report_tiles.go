@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,10 @@ import (
 
 // lookedAt is the number of times that are looked at closely.
 const lookedAt = 12
+
+// widestLevel is the number of tiles of the widest level that is added: a recording of callbacks that overlap for long
+// has levels that say nothing new.
+const widestLevel = 4096
 
 // worstShare is the share of the budget, in percent, up to which exact tiles are added before those of whole levels.
 const worstShare = 80
@@ -24,11 +29,12 @@ func (r *reportAnswers) addTiles(ctx context.Context) error {
 		if added[t] {
 			return true, nil
 		}
-		answer, err := r.view.tile(ctx, t)
+		asking, lacks := warningIn(ctx)
+		answer, err := r.view.tile(asking, t)
 		if err != nil {
 			return false, err
 		}
-		done, err := r.offer(newKey("tile", fmt.Sprint(t.level), fmt.Sprint(t.index)), answer, share)
+		done, err := r.offer(newKey("tile", fmt.Sprint(t.level), fmt.Sprint(t.index)), answer, lacks, share)
 		if done {
 			added[t] = true
 			r.summary.Tiles++
@@ -42,15 +48,17 @@ func (r *reportAnswers) addTiles(ctx context.Context) error {
 	if _, err := add(r.view.newTile(0, 0), 100); err != nil {
 		return err
 	}
-	slices.Sort(r.worst)
-	for _, at := range r.worst[:min(len(r.worst), lookedAt)] {
-		if _, err := add(r.view.exactAt(x, at), worstShare); err != nil {
+	slices.SortStableFunc(r.worst, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.weight, a.weight))
+	})
+	for _, worst := range r.worst[:min(len(r.worst), lookedAt)] {
+		if _, err := add(r.view.exactAt(x, worst.at), worstShare); err != nil {
 			return err
 		}
 	}
 	// Below an exact tile nothing finer is to be had.
 	whole := []tile{r.view.newTile(0, 0)}
-	for level := int64(0); len(whole) > 0 && level <= int64(r.view.levels()); level++ {
+	for level := int64(0); len(whole) > 0 && len(whole) <= widestLevel && level <= int64(r.view.levels()); level++ {
 		var next []tile
 		for _, t := range whole {
 			done, err := add(t, 100)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -127,7 +128,7 @@ func (v *View) collectOne(ctx context.Context, subject, measure string, id, from
 			err := v.plain.take(ctx, filter, func(q *analyze.Query) error { return communicationSeries(ctx, q, c) })
 			return c[label], err
 		}
-		return v.collectMatching(ctx, filter, measure, label)
+		return v.collectPeriodic(ctx, filter, analyze.Communications, measure, periodicOfCommunication(label))
 	}
 	rows, err := v.periods(ctx, analyze.Topics)
 	if err != nil {
@@ -145,11 +146,6 @@ func (v *View) collectPeriodic(ctx context.Context, filter analyze.Filter, subje
 	c := wanting([]analyze.PeriodicLabel{label})
 	err := v.plain.take(ctx, filter, func(q *analyze.Query) error { return periodicSeries(ctx, q, subject, measure, c) })
 	return c[label], err
-}
-
-// collectMatching collects the periods or frequencies of a communication.
-func (v *View) collectMatching(ctx context.Context, filter analyze.Filter, measure string, of analyze.CommunicationLabel) (*collected, error) {
-	return v.collectPeriodic(ctx, filter, analyze.Communications, measure, periodicOfCommunication(of))
 }
 
 // callbackLabel returns what rows have of a callback.
@@ -210,7 +206,7 @@ func (c *collected) arrange() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(min(1, max(-1, c.times[a]-c.times[b]))) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.times[a], c.times[b]) })
 	times, values := make([]int64, len(order)), make([]float64, len(order))
 	for i, at := range order {
 		times[i], values[i] = c.times[at], c.values[at]

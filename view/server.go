@@ -8,11 +8,15 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 const (
 	// simultaneousRequests is the number of requests that are answered at once; others wait.
 	simultaneousRequests = 16
+	// simultaneousConnections is the number of connections that are open at once; others wait.
+	simultaneousConnections = 64
 	// headerTime is how long the header of a request may take, idleTime how long a connection may be idle.
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
@@ -34,12 +38,12 @@ func Listen(port int) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, token: newToken()}, nil
+	return &Server{listener: netutil.LimitListener(listener, simultaneousConnections), token: newToken()}, nil
 }
 
-// URL returns the address of the page with the token in it.
+// URL returns the address of the page with the token behind #, which browsers send to no server.
 func (s *Server) URL() string {
-	return "http://" + s.listener.Addr().String() + "/?" + tokenParameter + "=" + s.token
+	return "http://" + s.listener.Addr().String() + "/#token=" + s.token
 }
 
 // Serve answers requests until the context ends, and returns nil then.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"testing"
@@ -39,33 +38,29 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	host, _, err := net.SplitHostPort(address.Host)
-	if err != nil || host != "127.0.0.1" || len(address.Query().Get("token")) < 26 {
+	token, ok := strings.CutPrefix(address.Fragment, "token=")
+	if err != nil || host != "127.0.0.1" || !ok || len(token) < 26 {
 		t.Errorf("the address is %s", s.URL())
 	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Jar: jar}
-	first, err := client.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body := readAll(t, first); first.StatusCode != 200 || !strings.Contains(body, `<div id="app">`) {
-		t.Errorf("the page: %d, %.100s", first.StatusCode, body)
-	}
-	got, err := client.Get("http://" + address.Host + "/api/recording")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if body := readAll(t, got); got.StatusCode != 200 || !strings.Contains(body, `"levels"`) {
-		t.Errorf("the recording: %d, %.100s", got.StatusCode, body)
+	for path, want := range map[string]string{"": `<div id="app">`, "api/recording": `"levels"`} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.Host+"/"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		got, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := readAll(t, got); got.StatusCode != 200 || !strings.Contains(body, want) {
+			t.Errorf("%q: %d, %.100s", path, got.StatusCode, body)
+		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
-	if _, err := client.Get(s.URL()); err == nil {
+	if _, err := http.Get(s.URL()); err == nil {
 		t.Error("it still answers")
 	}
 }

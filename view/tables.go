@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -201,8 +200,8 @@ func (v *View) loadTable(ctx context.Context) (*loadTable, error) {
 	t := &loadTable{IDs: idsOf(rows, func(l *analyze.Load) *int32 { return v.ofCallback(l.CallbackLabel) })}
 	for i := range rows {
 		var id *int
-		if at := slices.IndexFunc(v.threads, func(of analyze.Thread) bool { return of.Process.PID == rows[i].PID && of.TID == rows[i].TID }); at >= 0 {
-			id = &at
+		if number, known := v.entities.ofTID[[2]int32{rows[i].PID, rows[i].TID}]; known && number != unknown {
+			id = &number
 		}
 		t.Threads = append(t.Threads, id)
 	}

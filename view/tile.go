@@ -1,9 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -15,6 +17,8 @@ const (
 	binsOfTile = 512
 	// shortestTile is the length of tiles, in nanoseconds, that are not divided further.
 	shortestTile = 100_000
+	// binnedThreads is the number of threads that a tile has at most that is not exact.
+	binnedThreads = 1000
 	// wholeBin is how busy a thread was that was never idle.
 	wholeBin = 255
 )
@@ -69,23 +73,27 @@ type executionsIn struct {
 	Callback []int32                 `json:"callback"`
 	Begin    []trace.Optional[int64] `json:"begin"`
 	End      []trace.Optional[int64] `json:"end"`
-	Depth    []int                   `json:"depth"`
-	Status   []trace.CallbackStatus  `json:"status"`
+	// Until is how long one without an end is known to have run; null where that is to its begin, and where the end is known.
+	Until  []trace.Optional[int64] `json:"until"`
+	Depth  []int                   `json:"depth"`
+	Status []trace.CallbackStatus  `json:"status"`
 }
 
 // binnedTile says how busy threads were.
 type binnedTile struct {
-	Exact   bool           `json:"exact"` // false
-	Bins    int            `json:"bins"`
-	Threads []binnedThread `json:"threads"`
+	Exact bool `json:"exact"` // false
+	Bins  int  `json:"bins"`
+	// Threads are those with most callbacks in the tile; ThreadsOmitted is how many more have some.
+	Threads        []binnedThread `json:"threads"`
+	ThreadsOmitted int            `json:"threadsOmitted"`
 }
 
 type binnedThread struct {
 	Thread int `json:"thread"`
 	// Busy is the share of each bin that is known to be in a callback, from 0 to 255, rounded up.
-	Busy []int `json:"busy"`
+	Busy []uint16 `json:"busy"`
 	// Count is how many callbacks began in each bin; of status start_missing, ended.
-	Count []int `json:"count"`
+	Count []int32 `json:"count"`
 	// Longest is for each bin the longest execution that overlaps it: callback, begin and end; null where there is none
 	// whose begin and end are known.
 	Longest []*[3]int64 `json:"longest"`
@@ -97,7 +105,7 @@ func (v *View) tile(ctx context.Context, t tile) (any, error) {
 		return nil, err
 	}
 	if !x.isExact(t) {
-		return x.bin(t, v.duration()), nil
+		return x.bin(t), nil
 	}
 	exact := &exactTile{Exact: true, Callbacks: x.executions(t)}
 	exact.publishedIn, err = v.published(ctx, t)
@@ -125,7 +133,8 @@ func (x *index) isExact(t tile) bool {
 // executions are those that overlap a tile.
 func (x *index) executions(t tile) executionsIn {
 	e := executionsIn{
-		Thread: []int{}, Callback: []int32{}, Begin: []trace.Optional[int64]{}, End: []trace.Optional[int64]{}, Depth: []int{}, Status: []trace.CallbackStatus{},
+		Thread: []int{}, Callback: []int32{}, Begin: []trace.Optional[int64]{}, End: []trace.Optional[int64]{},
+		Until: []trace.Optional[int64]{}, Depth: []int{}, Status: []trace.CallbackStatus{},
 	}
 	for id, of := range x.threads {
 		of.overlapping(t.begin, t.end, func(i int) bool {
@@ -134,7 +143,8 @@ func (x *index) executions(t tile) executionsIn {
 			begin.Valid = status != trace.CallbackStartMissing
 			end.Valid = of.end[i] != noTime && status != trace.CallbackRecordingEnd
 			e.Thread, e.Callback = append(e.Thread, id), append(e.Callback, of.callback[i])
-			e.Begin, e.End = append(e.Begin, nullable(begin)), append(e.End, nullable(end))
+			until := trace.Optional[int64]{Value: of.end[i], Valid: status == trace.CallbackRecordingEnd}
+			e.Begin, e.End, e.Until = append(e.Begin, nullable(begin)), append(e.End, nullable(end)), append(e.Until, nullable(until))
 			e.Depth, e.Status = append(e.Depth, int(of.depth[i])), append(e.Status, status)
 			return true
 		})
@@ -151,12 +161,14 @@ func nullable(at trace.Optional[int64]) trace.Optional[int64] {
 }
 
 // bin tells how busy the threads were in a tile.
-func (x *index) bin(t tile, duration int64) *binnedTile {
+func (x *index) bin(t tile) *binnedTile {
 	binned := &binnedTile{Bins: binsOfTile, Threads: []binnedThread{}}
-	for id, of := range x.threads {
-		b := newBinning(t)
+	shown, omitted := x.busiest(t)
+	binned.ThreadsOmitted = omitted
+	for _, id := range shown {
+		of, b := x.threads[id], newBinning(t)
 		of.overlapping(t.begin, t.end, func(i int) bool {
-			b.add(of, i)
+			b.add(of, i, x.statuses[of.status[i]] == trace.CallbackRecordingEnd)
 			return true
 		})
 		if b.any {
@@ -166,12 +178,36 @@ func (x *index) bin(t tile, duration int64) *binnedTile {
 	return binned
 }
 
+// busiest are the threads with most callbacks in a tile, in the order of their numbers, and how many more have some.
+func (x *index) busiest(t tile) (shown []int, omitted int) {
+	counts := make(map[int]int)
+	for id, of := range x.threads {
+		if counts[id] = of.beginning(t.begin, t.end); counts[id] == 0 {
+			of.overlapping(t.begin, t.end, func(int) bool {
+				counts[id] = 1
+				return false
+			})
+		}
+		if counts[id] > 0 {
+			shown = append(shown, id)
+		}
+	}
+	if len(shown) <= binnedThreads {
+		return shown, 0
+	}
+	slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
+	omitted = len(shown) - binnedThreads
+	shown = shown[:binnedThreads]
+	slices.Sort(shown)
+	return shown, omitted
+}
+
 // binning counts executions of one thread in the bins of a tile. They come in the order of their begins.
 type binning struct {
 	tile    tile
 	length  int64
 	any     bool
-	count   [binsOfTile]int
+	count   [binsOfTile]int32
 	busy    [binsOfTile]int64
 	longest [binsOfTile]*[3]int64
 	// covered is until when the time is accounted for.
@@ -192,7 +228,8 @@ func (b *binning) begin(bin int) int64 {
 	return b.tile.begin + (int64(bin)*b.length+binsOfTile-1)/binsOfTile
 }
 
-func (b *binning) add(of *threadIndex, i int) {
+// add takes an execution, whose end may only be that of what is recorded of it.
+func (b *binning) add(of *threadIndex, i int, unfinished bool) {
 	begin, end := of.begin[i], of.end[i]
 	// What begins at the border is counted in the later tile.
 	if begin >= b.tile.begin && (begin < b.tile.end || b.tile.last) {
@@ -206,7 +243,7 @@ func (b *binning) add(of *threadIndex, i int) {
 	first, last := b.of(max(begin, b.tile.begin)), b.of(min(end, b.tile.end)-1)
 	var execution *[3]int64
 	for bin := first; bin <= last; bin++ {
-		if before := b.longest[bin]; before == nil || end-begin > before[2]-before[1] {
+		if before := b.longest[bin]; !unfinished && (before == nil || end-begin > before[2]-before[1]) {
 			if execution == nil {
 				execution = &[3]int64{int64(of.callback[i]), begin, end}
 			}
@@ -224,10 +261,10 @@ func (b *binning) add(of *threadIndex, i int) {
 }
 
 func (b *binning) thread(id int) binnedThread {
-	t := binnedThread{Thread: id, Busy: make([]int, binsOfTile), Count: b.count[:], Longest: b.longest[:]}
+	t := binnedThread{Thread: id, Busy: make([]uint16, binsOfTile), Count: b.count[:], Longest: b.longest[:]}
 	for bin, busy := range b.busy {
 		if length := b.begin(bin+1) - b.begin(bin); busy > 0 {
-			t.Busy[bin] = int((busy*wholeBin + length - 1) / length)
+			t.Busy[bin] = uint16((busy*wholeBin + length - 1) / length)
 		}
 	}
 	return t

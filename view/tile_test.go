@@ -123,6 +123,8 @@ type known struct {
 	name        string
 	tid         int32
 	from, until int64
+	// unfinished: it still ran when the recording ended.
+	unfinished bool
 }
 
 func knownOf(rows []trace.Callback, duration, first int64) (all []known) {
@@ -138,7 +140,7 @@ func knownOf(rows []trace.Callback, duration, first int64) (all []known) {
 			k.until, ends = k.from, "?"
 		}
 		if row.Status == trace.CallbackRecordingEnd {
-			k.until = duration
+			k.until, k.unfinished = duration, true
 		}
 		k.name = fmt.Sprint(row.TID, ids[row.Callback], " ", begins, " ", ends, row.Depth, row.Status)
 		all = append(all, k)
@@ -233,7 +235,7 @@ func TestBins(t *testing.T) {
 			for at := k.from; at < k.until; at++ {
 				running[at] = true
 			}
-			if k.until > k.from {
+			if k.until > k.from && !k.unfinished {
 				for b := bin(k.from); b <= bin(k.until-1); b++ {
 					longest[b] = max(longest[b], k.until-k.from)
 				}
@@ -302,5 +304,30 @@ func TestMessagesOfTiles(t *testing.T) {
 	}
 	if r.Levels < level {
 		t.Errorf("%d levels", r.Levels)
+	}
+}
+
+// A callback that ran on when its recording ended is known to have run until then, not until a later recording ended.
+func TestUnfinishedInOneOfTwoRecordings(t *testing.T) {
+	first, second := timers(), timers()
+	first.Callbacks = []trace.Callback{ran(1, 0x10, 0, 100, trace.CallbackComplete, 0), ran(1, 0x10, 500, 0, trace.CallbackRecordingEnd, 0), ran(2, 0x10, 600, 700, trace.CallbackComplete, 0)}
+	second.Callbacks = []trace.Callback{ran(2, 0x20, 9000, 9900, trace.CallbackComplete, 0)}
+	v := open(t, view.Options{Datasets: []*trace.Dataset{datasetOf(t, first), datasetOf(t, second)}})
+	for key, want := range map[string]int{"tile?level=0&index=0": 4, "offcpu?level=0&index=0": 0} {
+		e := ask[struct {
+			Callbacks struct {
+				Status []trace.CallbackStatus
+				End    []*int64
+				Until  []*int64
+			}
+		}](t, v, key)
+		if len(e.Callbacks.Status) != want {
+			t.Errorf("%s: %+v", key, e)
+		}
+		for i, status := range e.Callbacks.Status {
+			if unfinished := status == trace.CallbackRecordingEnd; unfinished != (e.Callbacks.End[i] == nil) || unfinished && *e.Callbacks.Until[i] != 700 {
+				t.Errorf("%s until %v", status, e.Callbacks.Until[i])
+			}
+		}
 	}
 }

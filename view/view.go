@@ -143,12 +143,22 @@ func (v *View) Answer(ctx context.Context, text string) ([]byte, error) {
 		return nil, err
 	}
 	return v.answers.get(ctx, k.String(), func(ctx context.Context) ([]byte, error) {
-		answer, err := v.answer(ctx, k)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(answer)
+		return v.encodedAnswer(ctx, k)
 	})
+}
+
+// encodedAnswer makes an answer, with what it lacks.
+func (v *View) encodedAnswer(ctx context.Context, k key) ([]byte, error) {
+	ctx, found := warningIn(ctx)
+	answer, err := v.answer(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return withWarnings(text, found.list())
 }
 
 func (v *View) answer(ctx context.Context, k key) (any, error) {

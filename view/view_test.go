@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
@@ -48,8 +52,7 @@ func systemDataset(t testing.TB, callbacks int) *trace.Dataset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := trace.NewSession()
-	session.Ending = trace.EndingDuration
+	session := endedSession()
 	entities, err := tracetest.System(callbacks, w.Write)
 	if err := errors.Join(err, w.Write(entities), w.WriteSession(session), w.Close()); err != nil {
 		t.Fatal(err)
@@ -62,8 +65,16 @@ func datasetOf(t testing.TB, rows *trace.Batch) *trace.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	tracetest.AddSegments(t, dir, 0, rows)
-	tracetest.AddSession(t, dir, trace.NewSession())
+	tracetest.AddSession(t, dir, endedSession())
 	return tracetest.Open(t, dir)
+}
+
+// endedSession is that of a recording that ended.
+func endedSession() *trace.Session {
+	s := trace.NewSession()
+	s.Ending = trace.EndingDuration
+	s.Enter(trace.StateStopped, time.Unix(0, begin))
+	return s
 }
 
 // open opens a view of datasets.
@@ -191,5 +202,70 @@ func TestInterruptedQuestion(t *testing.T) {
 	}
 	if _, err := v.Answer(t.Context(), "graph"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What was interrupted while it read is read anew.
+func TestInterruptedReading(t *testing.T) {
+	d := systemDataset(t, 2000)
+	want, err := open(t, view.Options{Datasets: []*trace.Dataset{d}}).Answer(t.Context(), "paths")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	v := open(t, view.Options{Datasets: []*trace.Dataset{d}, Progress: func(int64, int64) { cancel() }})
+	if _, err := v.Answer(ctx, "paths"); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted question: %v", err)
+	}
+	if got, err := v.Answer(t.Context(), "paths"); err != nil || string(got) != string(want) {
+		t.Errorf("then %s, %v", got, err)
+	}
+}
+
+// Damage that is found while rows are read is told with each answer that lacks them, also with those that were made of
+// what was read for another one.
+func TestDamageIsTold(t *testing.T) {
+	rows := timers()
+	for i := range int64(3) {
+		rows.Callbacks = append(rows.Callbacks, ran(1, 0x10, 1000*i, 1000*i+100, trace.CallbackComplete, 0))
+	}
+	dir := t.TempDir()
+	tracetest.AddSegments(t, dir, 0, rows)
+	tracetest.AddSession(t, dir, trace.NewSession())
+	broken := tracetest.AddSegment(t, dir, 1, []trace.Callback{ran(1, 0x10, 5000, 5100, trace.CallbackComplete, 0)})
+	content, err := os.ReadFile(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4; i < 60; i++ { // its pages; the footer is whole
+		content[i] ^= 0x5a
+	}
+	if err := os.WriteFile(broken, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := open(t, view.Options{Datasets: []*trace.Dataset{tracetest.Open(t, dir)}})
+	for _, key := range []string{"callbacks", "callbacks", "tile?level=0&index=0", "timers", "loads", "series?subject=callback&id=0&measure=latency&from=0&to=100"} {
+		got := ask[struct{ Warnings []string }](t, v, key)
+		inTime := !strings.HasPrefix(key, "series") // which does not reach the damage
+		if inTime && (len(got.Warnings) == 0 || !strings.Contains(got.Warnings[0], filepath.Base(broken))) {
+			t.Errorf("%s: warnings %q", key, got.Warnings)
+		}
+	}
+	html, _ := writeReport(t, v, view.ReportBytes)
+	if !strings.Contains(string(answersOf(t, html)["callbacks"]), filepath.Base(broken)) {
+		t.Error("a report does not tell")
+	}
+}
+
+// A filter takes away what it does not take: nothing is said of it.
+func TestFilteredGraph(t *testing.T) {
+	node := regexp.MustCompile("/chain_3/filter")
+	v := open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 3000)}, Filter: analyze.Filter{Nodes: []*regexp.Regexp{node}}})
+	g := ask[struct {
+		Nodes []int
+		Edges []struct{ Count *int }
+	}](t, v, "graph")
+	if len(g.Nodes) != 3 || len(g.Edges) != 2 || g.Edges[0].Count == nil || *g.Edges[0].Count == 0 {
+		t.Errorf("%+v", g)
 	}
 }

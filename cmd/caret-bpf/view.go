@@ -26,8 +26,8 @@ func viewCommand() command {
 			f := defineViewFlags(flags)
 			port := flags.Int("port", 0, "answer at this `PORT` of 127.0.0.1 (default: any free one)")
 			return func(ctx context.Context, c console, arguments []string) error {
-				if *port < 0 || *port > 65535 {
-					return fmt.Errorf("%w: --port is a number up to 65535", errUsage)
+				if *port < 0 || *port > 65535 || *port == 80 {
+					return fmt.Errorf("%w: --port is a number up to 65535, but not 80, which browsers leave out of addresses", errUsage)
 				}
 				page, v, err := f.open(ctx, c, arguments, nil)
 				if err != nil {

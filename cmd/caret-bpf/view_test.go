@@ -269,11 +269,11 @@ func TestServeView(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- serveView(ctx, c, true, v, smallPage, 0) }()
 	address := strings.TrimSpace(<-printed)
-	if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/\?token=\w{26,}$`).MatchString(address) {
+	if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/#token=\w{26,}$`).MatchString(address) {
 		t.Errorf("printed %q", address)
 	}
 	response, err := http.Get(address)
-	if err != nil || response.StatusCode != http.StatusForbidden { // a client without cookies
+	if err != nil || response.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", response, err)
 	}
 	stop()
@@ -347,6 +347,7 @@ func TestViewRefuses(t *testing.T) {
 		"no dataset at all": {[]string{"report", "-o", "x"}, exitUsage, "name a dataset"},
 		"no file":           {[]string{"report", dir}, exitUsage, "-o"},
 		"a bad port":        {[]string{"view", dir, "--port", "70000"}, exitUsage, "--port"},
+		"a web server's":    {[]string{"view", dir, "--port", "80"}, exitUsage, "--port"},
 		"a bad time":        {[]string{"view", dir, "--last", "-1s"}, exitUsage, "--last"},
 	} {
 		if code, _, problems := runCommand(test.arguments...); code != test.code || !strings.Contains(problems, test.says) {
