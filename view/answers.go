@@ -44,7 +44,7 @@ func (a *answers) keep(key string) *keptAnswer {
 		a.newest.MoveToFront(at)
 		return at.Value.(*keptAnswer)
 	}
-	kept := &keptAnswer{key: key, memo: newMemo[[]byte]()}
+	kept := &keptAnswer{key: key, memo: newMemo[[]byte](0)}
 	a.of[key] = a.newest.PushFront(kept)
 	return kept
 }

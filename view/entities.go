@@ -19,8 +19,8 @@ type entities struct {
 	// named finds nodes and callbacks by what rows of tables have.
 	namedNodes     map[nodeName]int
 	namedCallbacks map[callbackName]int32
-	// started finds processes by what losses have of them, ofTID threads by what loads have; several hosts may share these:
-	// then it is unknown which it is.
+	// started finds processes by what losses have of them, ofTID threads by what loads have. Several hosts may share a
+	// thread's numbers: then it is unknown which it is.
 	started map[processStart]int
 	ofTID   map[[2]int32]int
 }

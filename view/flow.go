@@ -21,8 +21,9 @@ type messageFlow struct {
 	// with.
 	Columns  []string      `json:"columns"`
 	Messages []flowMessage `json:"messages"`
-	// MessagesTotal is how many messages there are. Ways is how many ways they took: a message may be on several. Fates are
-	// those of the ways. Shown is how many of them are in Messages, DroppedShown how many of these were lost or not used.
+	// MessagesTotal is how many messages there are. Ways is how many ways they took: a message may be on several. Fates
+	// are those of the ways. Shown is how many of them are in Messages, DroppedShown how many of these were lost or not
+	// used.
 	MessagesTotal int                  `json:"messagesTotal"`
 	Ways          int                  `json:"ways"`
 	Fates         map[analyze.Fate]int `json:"fates"`

@@ -94,6 +94,9 @@ func (v *View) addTo(x *index, e *analyze.ExecutionSpan) {
 	if e.Status == trace.CallbackRecordingEnd {
 		end = v.since(e.Until)
 	}
+	if end > maxDuration || end < -maxDuration {
+		end = noTime // a damaged time, which a page could not count
+	}
 	t.begin, t.end = append(t.begin, begin), append(t.end, end)
 	t.callback = append(t.callback, v.timelineEntities.callback(e.Callback))
 	t.status, t.depth = append(t.status, x.status(e.Status)), append(t.depth, uint8(min(max(e.Depth, 0), math.MaxUint8)))

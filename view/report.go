@@ -73,8 +73,8 @@ type reportAnswers struct {
 	worst []place
 }
 
-// place is a time at which something was bad. Of those of one kind and path the worst has rank 0; of several of one rank
-// the one with the greatest weight is worst.
+// place is a time at which something was bad. Of those of one kind and path the worst has rank 0; of several of one
+// rank the one with the greatest weight is worst.
 type place struct {
 	at     int64
 	rank   int
@@ -256,10 +256,6 @@ func (r *reportAnswers) addPath(p *pathAnswer, latency *pathLatency, ofPath *war
 	if latency == nil || all == nil {
 		return nil
 	}
-	added, err := r.offer(newKey("path", p.Text), latency, ofPath, pathShare)
-	if err != nil || !added {
-		return err
-	}
 	windows := []flowSpan{{From: 0, To: r.view.duration(), Why: "all of it"}}
 	for rank, w := range latency.slowest[:min(len(latency.slowest), slowestWindows)] {
 		begin := r.view.since(w.begin)
@@ -267,6 +263,10 @@ func (r *reportAnswers) addPath(p *pathAnswer, latency *pathLatency, ofPath *war
 		windows = append(windows, flowSpan{
 			From: max(0, begin-3*w.total), To: min(r.view.duration(), begin+3*w.total), Why: "slowest: " + durationText(w.total),
 		})
+	}
+	added, err := r.offer(newKey("path", p.Text), latency, ofPath, pathShare)
+	if err != nil || !added {
+		return err
 	}
 	for _, window := range windows {
 		k := newKey("flow", p.Text, fmt.Sprint(window.From), fmt.Sprint(window.To))

@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -154,11 +156,10 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// A report of more than fits leaves out what is finest, and says so. What is deeper than its whole levels are exact
-// tiles.
+// A report of more than fits leaves out what is finest, and says so. It has the exact tile around what was slowest.
 func TestReportLeavesOut(t *testing.T) {
 	v := open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 30_000)}})
-	const size = 800_000
+	const size = 2_000_000
 	html, summary := writeReport(t, v, size)
 	if !summary.Omitted || len(html) > size {
 		t.Errorf("%+v, %d bytes", summary, len(html))
@@ -169,13 +170,34 @@ func TestReportLeavesOut(t *testing.T) {
 			t.Errorf("no %s", key)
 		}
 	}
-	var levels []int
-	for key := range answers {
-		if strings.HasPrefix(key, "tile") {
-			levels = append(levels, len(key))
+	recorded := ask[recording](t, v, "recording")
+	around := false
+	slowest := slowestWay(t, v)
+	for key, answer := range answers {
+		var level, index int64
+		if n, _ := fmt.Sscanf(key, "tile?level=%d&index=%d", &level, &index); n == 2 && strings.HasPrefix(string(answer), `{"exact":true`) {
+			from, to := recorded.Duration*index>>level, recorded.Duration*(index+1)>>level
+			around = around || from <= slowest && slowest <= to
 		}
 	}
-	if slices.Sort(levels); len(levels) < 2 {
-		t.Errorf("%d tiles", len(levels))
+	if !around {
+		t.Error("no exact tile is around the slowest way")
 	}
+}
+
+// slowestWay is when the slowest way of all paths began.
+func slowestWay(t *testing.T, v *view.View) (begin int64) {
+	t.Helper()
+	longest := int64(-1)
+	for _, p := range ask[struct{ Paths []struct{ Text string } }](t, v, "paths").Paths {
+		path := ask[struct{ Series []struct{ T, Total []int64 } }](t, v, "path?path="+url.PathEscape(p.Text))
+		for _, s := range path.Series {
+			for i, total := range s.Total {
+				if total > longest {
+					longest, begin = total, s.T[i]
+				}
+			}
+		}
+	}
+	return begin
 }

@@ -162,6 +162,9 @@ func (v *View) callbackLabel(ctx context.Context, id int32) (label analyze.Callb
 	if err != nil {
 		return label, err
 	}
+	if found != nil && !v.asksFor(found.Node) {
+		return label, fmt.Errorf("%w: the callback's node is not among those that are shown", ErrBadKey)
+	}
 	if found == nil {
 		return label, fmt.Errorf("%w: there are %d callbacks", ErrBadKey, len(v.entities.callbacks))
 	}

@@ -73,7 +73,8 @@ type executionsIn struct {
 	Callback []int32                 `json:"callback"`
 	Begin    []trace.Optional[int64] `json:"begin"`
 	End      []trace.Optional[int64] `json:"end"`
-	// Until is how long one without an end is known to have run; null where that is to its begin, and where the end is known.
+	// Until is how long one without an end is known to have run; null where that is to its begin, and where the end is
+	// known.
 	Until  []trace.Optional[int64] `json:"until"`
 	Depth  []int                   `json:"depth"`
 	Status []trace.CallbackStatus  `json:"status"`

@@ -331,3 +331,25 @@ func TestUnfinishedInOneOfTwoRecordings(t *testing.T) {
 		}
 	}
 }
+
+// A tile that is not exact has the threads with most callbacks, and says how many it leaves out.
+func TestManyThreads(t *testing.T) {
+	rows := timers()
+	const threads = 1100
+	for tid := range int32(threads) {
+		for i := range int64(4) {
+			rows.Callbacks = append(rows.Callbacks, ran(tid+1, 0x10, 1000*i+int64(tid), 1000*i+int64(tid)+10, trace.CallbackComplete, 0))
+		}
+	}
+	for i := range int64(10) { // the last thread has more
+		rows.Callbacks = append(rows.Callbacks, ran(threads, 0x20, 5000+100*i, 5010+100*i, trace.CallbackComplete, 0))
+	}
+	e := ask[struct {
+		Exact          bool
+		ThreadsOmitted int
+		Threads        []struct{ Thread int }
+	}](t, open(t, view.Options{Datasets: []*trace.Dataset{datasetOf(t, rows)}}), "tile?level=0&index=0")
+	if e.Exact || len(e.Threads) != 1000 || e.ThreadsOmitted != threads-1000 || e.Threads[999].Thread != threads-1 {
+		t.Errorf("exact is %v, %d threads, %d left out", e.Exact, len(e.Threads), e.ThreadsOmitted)
+	}
+}

@@ -22,6 +22,9 @@ var ErrTooLong = errors.New("the recordings span too long a time")
 // maxDuration is the longest time that is shown, in nanoseconds: a page counts exactly up to here.
 const maxDuration = 1<<53 - 1
 
+// indexPatience is how long the index is made for on that nobody waits for: a page asks for other tiles soon.
+const indexPatience = 30 * time.Second
+
 // PathFinder finds paths as the commands do.
 type PathFinder interface {
 	// Adopt adds to the architecture of a query, whose activity is loaded, what the user says of it.
@@ -82,9 +85,9 @@ type View struct {
 // Open prepares a view: it reads the entities of the datasets. The error wraps ErrNoEvents for datasets without events.
 func Open(ctx context.Context, options Options) (*View, error) {
 	v := &View{
-		options: options, answers: newAnswers(), index: newMemo[*index](), callbackRows: newMemo[[]analyze.CallbackLatency](),
-		communications: newMemo[[]analyze.CommunicationLatency](), topicPeriods: newMemo[[]analyze.Period](),
-		callbackPeriod: newMemo[[]analyze.Period](), activity: newMemo[struct{}](), paths: newMemo[*pathList](),
+		options: options, answers: newAnswers(), index: newMemo[*index](indexPatience), callbackRows: newMemo[[]analyze.CallbackLatency](0),
+		communications: newMemo[[]analyze.CommunicationLatency](0), topicPeriods: newMemo[[]analyze.Period](0),
+		callbackPeriod: newMemo[[]analyze.Period](0), activity: newMemo[struct{}](0), paths: newMemo[*pathList](0),
 	}
 	first, err := newAsking(ctx, &v.options)
 	if err != nil {
