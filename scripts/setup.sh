@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing caret-bpf needs on Debian or Ubuntu. Safe to run again: it only adds what is missing.
 #
-# usage: scripts/setup.sh [--recorder | --stand-ins | --lint | --lttng]
+# usage: scripts/setup.sh [--recorder | --page | --stand-ins | --lint | --lttng]
 #   --recorder    only what building the program needs: Go and make
 #   --stand-ins   that, and what the ROS-shaped programs of testdata/ are built with
-#   --lint        everything, and shellcheck
+#   --page        what building the page of `view` needs: that, and npm
+#   --lint        everything, shellcheck, npm and a browser
 #   --lttng       everything, and what scripts/compare-lttng.sh compares with
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -110,12 +111,37 @@ install_first_compiler() {
 	if offered clang-14; then install_packages clang-14; fi
 }
 
+# Where Node.js was installed from elsewhere it brings its own npm, and the distribution's would not go with it.
+install_for_page() {
+	command -v npm >/dev/null || install_packages nodejs npm
+}
+
+# Where chromium is no package of its own, another browser has to be there: the tests say which.
+install_browser() {
+	local browser
+	for browser in chromium google-chrome chromium-browser; do
+		! command -v "$browser" >/dev/null || return 0
+	done
+	install_packages chromium
+}
+
 install_for_recorder
-[ "${1:-}" != --recorder ] || exit 0
+case ${1:-} in
+--recorder) exit 0 ;;
+--page)
+	install_for_page
+	exit 0
+	;;
+esac
 install_for_stand_ins
 [ "${1:-}" != --stand-ins ] || exit 0
 install_for_tests
 case ${1:-} in
---lint) install_packages shellcheck && install_first_compiler ;;
+--lint)
+	install_packages shellcheck
+	install_first_compiler
+	install_for_page
+	install_browser
+	;;
 --lttng) install_packages lttng-tools ;;
 esac
