@@ -1,10 +1,10 @@
 package browser
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
 // TestPageShowsWhatCommandsAnswer compares every table of the page with the command that answers the same.
@@ -58,19 +58,20 @@ func TestNamesAreNoPage(t *testing.T) {
 	t.Parallel()
 	const name = `/<img src=x onerror="window.harmed=1"><script>window.harmed=2</script></script><!--` + "\u202e\x1b[2J"
 	dataset := written(t, func(write func(*trace.Batch) error) error {
-		key := trace.ProcessKey{BootID: "boot", PID: 7, ProcessStart: 1}
-		rows := trace.Batch{
-			Processes: trace.Rows[trace.Process]{{ProcessKey: key, Command: name, CommandLine: name}},
-			Nodes:     trace.Rows[trace.Node]{{ProcessKey: key, NodeHandle: 1, NodeName: name}},
+		entities, err := tracetest.System(1000, write)
+		if err != nil {
+			return err
 		}
-		for i := range int64(100) {
-			start := 1_760_000_000_000_000_000 + i*1_000_000
-			rows.Callbacks = append(rows.Callbacks, trace.Callback{
-				ProcessKey: key, TID: 7, Callback: 1, NodeName: name, Symbol: name, TopicName: name, Kind: trace.KindSubscription,
-				CallbackStartTimestamp: trace.Some(start), CallbackEndTimestamp: trace.Some(start + 1000), Status: trace.CallbackComplete,
-			})
+		for i := range entities.Processes {
+			entities.Processes[i].Command = name
 		}
-		return write(&rows)
+		for i := range entities.Nodes {
+			entities.Nodes[i].NodeName += name
+		}
+		for i := range entities.CallbackInfos {
+			entities.CallbackInfos[i].Symbol = name
+		}
+		return write(entities)
 	})
 	everyForm(t, []string{dataset}, func(t *testing.T, p *page) {
 		for _, route := range []string{"#overview", "#graph", "#callbacks", "#communications", "#timeline", "#paths", "#losses"} {
@@ -81,9 +82,7 @@ func TestNamesAreNoPage(t *testing.T) {
 			t.Error("a name was run")
 		}
 		p.goTo("#callbacks")
-		if rows := p.cells("callbacks"); len(rows) != 1 || !strings.Contains(string(rows[0]["symbol"]), "onerror") {
-			t.Errorf("callbacks are %v", rows)
-		}
+		p.expectTable("callbacks", answer(t, "latency", "callback", dataset))
 		p.expectQuiet()
 	})
 }

@@ -99,11 +99,11 @@ func (p *page) goTo(route string) {
 }
 
 // evaluate returns what an expression gives.
-func evaluate[T any](p *page, expression string) T {
+func evaluate[T any](p *page, expression string, options ...chromedp.EvaluateOption) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	result, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	result, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
 	if err != nil {
 		p.t.Fatalf("%s: %v", expression, err)
 	}
