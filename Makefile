@@ -39,6 +39,7 @@ testdata: ## Build the ROS-shaped programs that tests trace
 test: build testdata ## Run all tests (as root, those that attach run too; those with DuckDB where it can be had)
 	scripts/run-tests.sh
 	scripts/test-duckdb.sh
+	scripts/test-browser.sh
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector
@@ -127,6 +128,7 @@ bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repe
 	scripts/bench-vehicle.sh $(BENCH_RUNS)
 	scripts/bench-bytes.sh
 	scripts/bench-queries.sh $(BENCH_CALLBACKS)
+	scripts/bench-page.sh $(BENCH_CALLBACKS)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZ_TIME each
