@@ -123,7 +123,7 @@ func (p *page) expectQuiet() {
 	for _, said := range p.said {
 		p.t.Errorf("the page says %s", said)
 	}
-	own, _, _ := strings.Cut(p.url, "?")
+	own, _, _ := strings.Cut(p.url, "#")
 	for _, url := range p.requested {
 		if !strings.HasPrefix(url, own) && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") {
 			p.t.Errorf("the page asks for %s", url)
@@ -131,7 +131,7 @@ func (p *page) expectQuiet() {
 	}
 }
 
-var servedAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=\S+`)
+var servedAt = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=\S+`)
 
 // serve begins `caret-bpf view` and returns where it serves.
 func serve(t testing.TB, arguments ...string) (url string, server *exec.Cmd) {
