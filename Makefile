@@ -120,6 +120,10 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 docs: ## Write the blocks of docs/ that are generated from code
 	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^Test(Documentation|ConfigSchema)$$' ./probes ./cmd/caret-bpf
 
+.PHONY: pictures
+pictures: ## Take the pictures of the page that docs/ shows (as root)
+	CARET_BPF_PICTURES=$(CURDIR)/docs scripts/test-browser.sh --required -run TestPictures
+
 .PHONY: bench
 bench: build testdata ## Measure; prints medians and ratios. BENCH_RUNS="1" repeats less, BENCH_CALLBACKS="1000000 10000000" chooses the sizes of queried datasets
 	@cat bpf/instructions.txt

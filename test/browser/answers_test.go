@@ -31,7 +31,7 @@ func TestPageShowsWhatCommandsAnswer(t *testing.T) {
 
 // TestPageSaysWhereTheTimeWent compares parts of times, of a recording that has them.
 func TestPageSaysWhereTheTimeWent(t *testing.T) {
-	dataset := recorded(t)
+	dataset := recorded(t, "--sched=full")
 	everyForm(t, []string{dataset}, func(t *testing.T, p *page) {
 		p.goTo("#callbacks")
 		p.expectTable("parts", answer(t, "latency", "callback", "--why", dataset))

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -45,8 +44,8 @@ func written(t testing.TB, rows func(write func(*trace.Batch) error) error) (dat
 	return dataset
 }
 
-// recorded records a stand-in of ten nodes with its scheduling, one of which is late now and then.
-func recorded(t testing.TB) (dataset string) {
+// recorded records a stand-in of ten nodes, one of which is late now and then.
+func recorded(t testing.TB, flags ...string) (dataset string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("recording needs root")
@@ -59,8 +58,8 @@ func recorded(t testing.TB) (dataset string) {
 		t.Skip(err)
 	}
 	dataset = filepath.Join(t.TempDir(), "dataset")
-	const seconds = 4
-	command := exec.Command(program, "record", "--sched=full", "--duration", strconv.Itoa(seconds)+"s", "-o", dataset, "--", pipeline)
+	arguments := append([]string{"record", "--duration", "4s", "-o", dataset}, flags...)
+	command := exec.Command(program, append(arguments, "--", pipeline)...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("recording: %v\n%s", err, output)
 	}

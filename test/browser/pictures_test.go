@@ -21,7 +21,7 @@ func TestPictures(t *testing.T) {
 	}
 	url, _ := serve(t, recorded(t), "--from", "/image", "--to", "/actuator")
 	p := openPage(t, url)
-	for _, route := range strings.Fields(os.Getenv("CARET_BPF_PICTURED") + " #overview #timeline #paths #callbacks #graph") {
+	for _, route := range strings.Fields("#overview #timeline?from=800000000&to=1300000000 #paths") {
 		p.goTo(route)
 		p.wait("window.caretBpf.ready && window.caretBpf.settled")
 		ctx, cancel := context.WithTimeout(p.ctx, patience)
