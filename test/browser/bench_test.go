@@ -19,23 +19,13 @@ import (
 // BenchmarkPage measures, of datasets of so many callbacks as BENCH_CALLBACKS says: how long it takes from the start of
 // `view` until it says its address, from there to the first picture and to the timeline of all; how long frames take
 // while zooming from all to a ten-thousandth, as a laptop's wheel does; the memory of server and page.
-func BenchmarkPage(b *testing.B) {
-	for callbacks := range strings.FieldsSeq(sizes()) {
-		b.Run(callbacks, func(b *testing.B) {
-			count, err := strconv.Atoi(callbacks)
-			if err != nil {
-				b.Fatal(err)
-			}
-			dataset := synthetic(b, count)
-			for b.Loop() {
-				measurePage(b, dataset)
-			}
-		})
-	}
-}
+func BenchmarkPage(b *testing.B) { ofEachSize(b, measurePage) }
 
 // BenchmarkReport measures the size of reports and how long a page takes that is one.
-func BenchmarkReport(b *testing.B) {
+func BenchmarkReport(b *testing.B) { ofEachSize(b, measureReport) }
+
+// ofEachSize measures datasets of each size.
+func ofEachSize(b *testing.B, measure func(b *testing.B, dataset string)) {
 	for callbacks := range strings.FieldsSeq(sizes()) {
 		b.Run(callbacks, func(b *testing.B) {
 			count, err := strconv.Atoi(callbacks)
@@ -44,17 +34,7 @@ func BenchmarkReport(b *testing.B) {
 			}
 			dataset := synthetic(b, count)
 			for b.Loop() {
-				began := time.Now()
-				url := reported(b, dataset)
-				b.ReportMetric(time.Since(began).Seconds(), "s-writing")
-				info, err := os.Stat(strings.TrimPrefix(url, "file://"))
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportMetric(float64(info.Size())/1e6, "MB-file")
-				p := openPage(b, url)
-				b.ReportMetric(evaluate[float64](p, "window.caretBpf.firstPicture"), "ms-first-picture")
-				b.ReportMetric(p.heap(), "MB-page")
+				measure(b, dataset)
 			}
 		})
 	}
@@ -84,6 +64,20 @@ func measurePage(b *testing.B, dataset string) {
 	p.wait("window.caretBpf.settled")
 	b.ReportMetric(p.heap(), "MB-page")
 	b.ReportMetric(resident(b, server), "MB-server")
+}
+
+func measureReport(b *testing.B, dataset string) {
+	began := time.Now()
+	url := reported(b, dataset)
+	b.ReportMetric(time.Since(began).Seconds(), "s-writing")
+	info, err := os.Stat(strings.TrimPrefix(url, "file://"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(info.Size())/1e6, "MB-file")
+	p := openPage(b, url)
+	b.ReportMetric(evaluate[float64](p, "window.caretBpf.firstPicture"), "ms-first-picture")
+	b.ReportMetric(p.heap(), "MB-page")
 }
 
 // zoom turns the wheel over the middle of the timeline, once a frame, and gives the times between frames in milliseconds.
