@@ -1,9 +1,9 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -43,34 +43,38 @@ type flowMessage struct {
 func (m *flowMessage) isDropped() bool { return m.Fate == analyze.Lost || m.Fate == analyze.Unused }
 
 func (v *View) flow(ctx context.Context, text string, from, to int64) (*messageFlow, error) {
-	all, err := v.flowsOf(ctx, []string{text}, from, to)
+	window := flowSpan{From: v.since(from), To: v.since(to)}
+	all, err := v.flowsOf(ctx, map[string][]flowSpan{text: {window}}, from, to)
 	if err != nil {
 		return nil, err
 	}
-	for _, flow := range all { // paths of one text are called the same
-		return flow.within(v.since(from), v.since(to)), nil
+	for _, flows := range all { // paths of one text are called the same
+		return flows[0], nil
 	}
 	return nil, fmt.Errorf("%w: path %s", system.ErrNoSuchName, text)
 }
 
-// allMessages are those of a path, in the order in which they set out.
-type allMessages struct {
-	columns  []string
-	messages []flowMessage
-}
-
-// flowsOf returns the messages that set out on paths in a time, by what the paths are called.
-func (v *View) flowsOf(ctx context.Context, texts []string, from, to int64) (map[string]*allMessages, error) {
+// flowsOf returns the flows of paths in windows of a time: for each window of a path one, by what the path is called.
+// It keeps what is shown of each.
+func (v *View) flowsOf(ctx context.Context, windows map[string][]flowSpan, from, to int64) (map[string][]*messageFlow, error) {
 	filter := v.options.Filter
 	filter.From, filter.To = trace.Some(from), trace.Some(to)
-	all := make(map[string]*allMessages)
+	all := make(map[string][]*messageFlow)
 	err := v.withActivityOf(ctx, filter, func(q *analyze.Query) error {
-		paths, err := v.options.Paths.Find(ctx, q, texts, "", "")
+		paths, err := v.options.Paths.Find(ctx, q, slices.Sorted(maps.Keys(windows)), "", "")
 		if err != nil {
 			return err
 		}
+		gathered, columns := make(map[string][]*gatheredFlow), make(map[string][]string)
 		for _, p := range paths {
-			all[textOf(p)] = &allMessages{columns: []string{beginOf(p)}}
+			text := textOf(p)
+			if columns[text] != nil {
+				continue
+			}
+			columns[text] = []string{beginOf(p)}
+			for _, window := range windows[text] {
+				gathered[text] = append(gathered[text], newGatheredFlow(window))
+			}
 		}
 		hops, err := q.PathFlows(ctx, paths, v.options.Paths.Options(), func(flows []analyze.PathFlow) error {
 			for i := range flows {
@@ -78,44 +82,71 @@ func (v *View) flowsOf(ctx context.Context, texts []string, from, to int64) (map
 				for at := range f.Times {
 					f.Times[at] = v.since(f.Times[at])
 				}
-				of := all[f.Path]
-				of.messages = append(of.messages, flowMessage{f.Times, f.Fate, f.Again})
+				for _, flow := range gathered[f.Path] {
+					flow.add(&flowMessage{f.Times, f.Fate, f.Again})
+				}
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
 		for i := range hops {
-			if of := all[hops[i].Path]; hops[i].Hop == len(of.columns) {
-				of.columns = append(of.columns, hops[i].Name)
+			if of := columns[hops[i].Path]; hops[i].Hop == len(of) {
+				columns[hops[i].Path] = append(of, hops[i].Name)
 			}
 		}
-		return err
+		for text, flows := range gathered {
+			for _, flow := range flows {
+				all[text] = append(all[text], flow.shown(columns[text]))
+			}
+		}
+		return nil
 	})
-	for _, of := range all {
-		slices.SortFunc(of.messages, func(a, b flowMessage) int { return slices.Compare(a.Times, b.Times) })
-	}
 	return all, err
 }
 
-// within are those of the messages that set out in a time, both ends included.
-func (a *allMessages) within(from, to int64) *messageFlow {
-	begin := func(at int64) int {
-		i, _ := slices.BinarySearchFunc(a.messages, at, func(m flowMessage, at int64) int { return cmp.Compare(m.Times[0], at) })
-		return i
+// gatheredFlow are the messages that set out on a path in a window, both ends included. It keeps those that are shown.
+type gatheredFlow struct {
+	window          flowSpan
+	counted         messageFlow
+	dropped, others sample[flowMessage]
+}
+
+func newGatheredFlow(window flowSpan) *gatheredFlow {
+	return &gatheredFlow{
+		window: window, counted: messageFlow{Fates: make(map[analyze.Fate]int)},
+		dropped: sample[flowMessage]{most: shownMessages}, others: sample[flowMessage]{most: shownMessages},
 	}
-	messages := a.messages[begin(from):begin(to+1)]
-	f := &messageFlow{Columns: a.columns, Ways: len(messages), Fates: make(map[analyze.Fate]int), Messages: chooseMessages(messages)}
-	for i := range messages {
-		f.Fates[messages[i].Fate]++
-		if !messages[i].again {
-			f.MessagesTotal++
-		}
+}
+
+func (g *gatheredFlow) add(m *flowMessage) {
+	if m.Times[0] < g.window.From || m.Times[0] > g.window.To {
+		return
 	}
-	f.Shown = len(f.Messages)
-	for i := range f.Messages {
-		if f.Messages[i].isDropped() {
-			f.DroppedShown++
-		}
+	g.counted.Ways++
+	g.counted.Fates[m.Fate]++
+	if !m.again {
+		g.counted.MessagesTotal++
 	}
+	// By its times: messages come in no certain order.
+	rank := scattered(uint64(m.Times[0]) ^ scattered(uint64(m.Times[len(m.Times)-1])))
+	if m.isDropped() {
+		g.dropped.add(rank, *m)
+	} else {
+		g.others.add(rank, *m)
+	}
+}
+
+// shown is the flow with the messages that are shown, in the order in which they set out.
+func (g *gatheredFlow) shown(columns []string) *messageFlow {
+	f := &g.counted
+	f.Columns = columns
+	dropped := g.dropped.first(shownMessages)
+	f.Messages = append([]flowMessage{}, dropped...)
+	f.Messages = append(f.Messages, g.others.first(shownMessages-len(dropped))...)
+	f.Shown, f.DroppedShown = len(f.Messages), len(dropped)
+	slices.SortFunc(f.Messages, func(a, b flowMessage) int { return slices.Compare(a.Times, b.Times) })
 	return f
 }
 
@@ -125,40 +156,4 @@ func beginOf(p *system.Path) string {
 		return first.Subscription.TopicName
 	}
 	return p.Nodes[0].Node.Name
-}
-
-// chooseMessages chooses those that were dropped, and evenly of the others as far as there is room; else evenly of the
-// dropped ones.
-func chooseMessages(all []flowMessage) []flowMessage {
-	if len(all) <= shownMessages {
-		return append([]flowMessage{}, all...)
-	}
-	var dropped, others []int
-	for i := range all {
-		if all[i].isDropped() {
-			dropped = append(dropped, i)
-		} else {
-			others = append(others, i)
-		}
-	}
-	chosen := evenly(dropped, shownMessages)
-	chosen = append(chosen, evenly(others, shownMessages-len(chosen))...)
-	slices.Sort(chosen)
-	var messages []flowMessage
-	for _, i := range chosen {
-		messages = append(messages, all[i])
-	}
-	return messages
-}
-
-// evenly chooses so many of them at most.
-func evenly(of []int, most int) []int {
-	if len(of) <= most {
-		return slices.Clone(of)
-	}
-	chosen := make([]int, most)
-	for i := range chosen {
-		chosen[i] = of[i*len(of)/most]
-	}
-	return chosen
 }

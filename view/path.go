@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// shownWays is the number of ways along a path that are shown, evenly chosen, besides the slowest ones.
+	// shownWays is the number of ways along a path that are shown, chosen by chance, besides the slowest ones.
 	shownWays   = 2000
 	slowestWays = 50
 )
@@ -33,7 +34,7 @@ type pathLatency struct {
 	Messages uint64 `json:"messages"`
 
 	// slowest are the slowest ways, the slowest first.
-	slowest []way
+	slowest []*way
 }
 
 // pathSeries are ways along one path, in the order of their begins.
@@ -44,8 +45,9 @@ type pathSeries struct {
 	Total []int64                   `json:"total"`
 }
 
-// way is a way along a path.
+// way is a way along a path. Its number counts those of the path.
 type way struct {
+	number       int
 	begin, total int64
 	hops         []trace.Optional[int64]
 }
@@ -70,7 +72,7 @@ func (v *View) pathsOf(ctx context.Context, texts []string) (map[string]*pathLat
 		if err != nil {
 			return err
 		}
-		gathering := &wayGathering{of: make(map[string][]way)}
+		gathering := make(wayGathering)
 		hops, err := q.PathLatency(ctx, paths, v.options.Paths.Options(), gathering.add)
 		if err != nil {
 			return err
@@ -87,7 +89,7 @@ func (v *View) pathsOf(ctx context.Context, texts []string) (map[string]*pathLat
 			if all[text] != nil {
 				continue
 			}
-			answer := v.newPathLatency(gathering.of[text])
+			answer := v.newPathLatency(gathering[text])
 			all[text] = answer
 			own := ofPath(hops, func(h *analyze.PathHop) bool { return h.Path == text })
 			for i := range own {
@@ -132,71 +134,66 @@ func (v *View) pathParts(ctx context.Context, q *analyze.Query, paths []*system.
 	return parts, err
 }
 
-// wayGathering makes ways of the hops of messages, which follow the path as a whole.
-type wayGathering struct{ of map[string][]way }
+// wayGathering makes ways of the hops of messages, which follow the path as a whole. It keeps those that are shown.
+type wayGathering map[string]*gatheredWays
 
-func (g *wayGathering) add(instances []analyze.PathHopInstance) error {
+// gatheredWays are the ways along one path.
+type gatheredWays struct {
+	count    int
+	last     *way // that has come last
+	byChance sample[*way]
+	slowest  sample[*way]
+}
+
+func (g wayGathering) add(instances []analyze.PathHopInstance) error {
 	for i := range instances {
 		hop := &instances[i]
-		ways := g.of[hop.Path]
+		ways := g[hop.Path]
+		if ways == nil {
+			ways = &gatheredWays{byChance: sample[*way]{most: shownWays + slowestWays}, slowest: sample[*way]{most: slowestWays}}
+			g[hop.Path] = ways
+		}
 		switch {
 		case hop.Hop == 0:
-			ways = append(ways, way{begin: hop.Begin, total: hop.Latency.Value})
-		case len(ways) > 0:
-			last := &ways[len(ways)-1]
-			last.hops = append(last.hops, hop.Latency)
+			ways.add(&way{number: ways.count, begin: hop.Begin, total: hop.Latency.Value})
+		case ways.last != nil:
+			ways.last.hops = append(ways.last.hops, hop.Latency)
 		}
-		g.of[hop.Path] = ways
 	}
 	return nil
 }
 
-// chooseWays chooses the slowest ways and evenly of the others.
-func chooseWays(ways []way) []way {
-	if len(ways) <= shownWays+slowestWays {
-		return ways
-	}
-	chosen := make(map[int]bool)
-	for _, i := range bySlowness(ways)[:slowestWays] {
-		chosen[i] = true
-	}
-	for i := range shownWays {
-		chosen[i*len(ways)/shownWays] = true
-	}
-	var shown []way
-	for i := range ways {
-		if chosen[i] {
-			shown = append(shown, ways[i])
-		}
-	}
-	return shown
+func (g *gatheredWays) add(w *way) {
+	g.count++
+	g.last = w
+	g.byChance.add(scattered(uint64(w.number)), w)
+	g.slowest.add(uint64(math.MaxInt64)-uint64(w.total), w) // also of a negative one, between the clocks of two hosts
 }
 
-// bySlowness are the indexes of ways, the slowest first.
-func bySlowness(ways []way) []int {
-	order := make([]int, len(ways))
-	for i := range order {
-		order[i] = i
+// shown are all ways or, where there are many, some by chance and the slowest ones, in the order of their begins.
+func (g *gatheredWays) shown() []*way {
+	chosen := g.byChance.first(shownWays + slowestWays)
+	if g.count > len(chosen) {
+		chosen = append(chosen[:shownWays], g.slowest.first(slowestWays)...)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ways[b].total, ways[a].total) })
-	return order
+	byNumber := func(a, b *way) int { return cmp.Compare(a.number, b.number) }
+	slices.SortFunc(chosen, byNumber)
+	return slices.CompactFunc(chosen, func(a, b *way) bool { return a == b })
 }
 
-func (v *View) newPathLatency(ways []way) *pathLatency {
-	answer := &pathLatency{Series: []pathSeries{}, Ways: len(ways), Instances: len(ways)}
-	if len(ways) == 0 {
+func (v *View) newPathLatency(ways *gatheredWays) *pathLatency {
+	answer := &pathLatency{Series: []pathSeries{}}
+	if ways == nil {
 		return answer
 	}
-	chosen := chooseWays(ways)
-	answer.Shown = len(chosen)
+	chosen := ways.shown()
+	answer.Ways, answer.Instances, answer.Shown = ways.count, ways.count, len(chosen)
 	answer.Series = append(answer.Series, v.newPathSeries(chosen))
-	for _, i := range bySlowness(chosen)[:min(len(chosen), slowestWays)] {
-		answer.slowest = append(answer.slowest, chosen[i])
-	}
+	answer.slowest = ways.slowest.first(slowestWays)
 	return answer
 }
 
-func (v *View) newPathSeries(ways []way) pathSeries {
+func (v *View) newPathSeries(ways []*way) pathSeries {
 	s := pathSeries{At: []int64{}, Hops: [][]trace.Optional[int64]{}, Total: []int64{}}
 	for _, w := range ways {
 		for len(s.Hops) < len(w.hops) {

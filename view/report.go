@@ -238,24 +238,45 @@ func (r *reportAnswers) addPaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	windows := make(map[string][]flowSpan)
+	for _, p := range list.Paths {
+		if latency := latencies[p.Text]; latency != nil {
+			windows[p.Text] = r.windowsOf(latency)
+		}
+	}
 	asking, ofFlows := warningIn(ctx)
-	flows, err := v.flowsOf(asking, texts, v.span.First, v.span.Last)
+	flows, err := v.flowsOf(asking, windows, v.span.First, v.span.Last)
 	if err != nil {
 		return err
 	}
 	for i := range list.Paths {
 		p := &list.Paths[i]
-		if err := r.addPath(p, latencies[p.Text], ofPaths, flows[p.Text], ofFlows); err != nil {
+		if flows[p.Text] == nil {
+			continue
+		}
+		added, err := r.offer(newKey("path", p.Text), latencies[p.Text], ofPaths, pathShare)
+		if err != nil {
 			return err
+		}
+		if !added {
+			continue
+		}
+		for j, flow := range flows[p.Text] {
+			window := windows[p.Text][j]
+			added, err := r.offer(newKey("flow", p.Text, fmt.Sprint(window.From), fmt.Sprint(window.To)), flow, ofFlows, pathShare)
+			if err != nil {
+				return err
+			}
+			if added {
+				p.Flows = append(p.Flows, window)
+			}
 		}
 	}
 	return r.put(newKey("paths"), list, lacks)
 }
 
-func (r *reportAnswers) addPath(p *pathAnswer, latency *pathLatency, ofPath *warnings, all *allMessages, ofFlow *warnings) error {
-	if latency == nil || all == nil {
-		return nil
-	}
+// windowsOf are all of the time, and the times around the slowest ways of a path, which it looks at closely.
+func (r *reportAnswers) windowsOf(latency *pathLatency) []flowSpan {
 	windows := []flowSpan{{From: 0, To: r.view.duration(), Why: "all of it"}}
 	for rank, w := range latency.slowest[:min(len(latency.slowest), slowestWindows)] {
 		begin := r.view.since(w.begin)
@@ -264,19 +285,5 @@ func (r *reportAnswers) addPath(p *pathAnswer, latency *pathLatency, ofPath *war
 			From: max(0, begin-3*w.total), To: min(r.view.duration(), begin+3*w.total), Why: "slowest: " + durationText(w.total),
 		})
 	}
-	added, err := r.offer(newKey("path", p.Text), latency, ofPath, pathShare)
-	if err != nil || !added {
-		return err
-	}
-	for _, window := range windows {
-		k := newKey("flow", p.Text, fmt.Sprint(window.From), fmt.Sprint(window.To))
-		added, err := r.offer(k, all.within(window.From, window.To), ofFlow, pathShare)
-		if err != nil {
-			return err
-		}
-		if added {
-			p.Flows = append(p.Flows, window)
-		}
-	}
-	return nil
+	return windows
 }

@@ -59,7 +59,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
         })),
         series && series.t.length > 0
           ? section("Of which hops latencies consist",
-            h("p", { class: "quiet" }, answer.shown < (answer.ways ?? answer.instances) ? `${several(answer.shown, "way")} of ${count(answer.ways ?? answer.instances)}: evenly chosen, and the slowest.` : several(answer.shown, "way")),
+            h("p", { class: "quiet" }, answer.shown < (answer.ways ?? answer.instances) ? `${several(answer.shown, "way")} of ${count(answer.ways ?? answer.instances)}: chosen by chance, and the slowest.` : several(answer.shown, "way")),
             stackedPlot(series, hopNames, signal))
           : null,
         section("Where the time went", answer.parts
