@@ -190,7 +190,7 @@ type loadTable struct {
 
 func (v *View) loadTable(ctx context.Context) (*loadTable, error) {
 	var rows []analyze.Load
-	err := v.plain.all(ctx, func(q *analyze.Query) (err error) {
+	err := v.plain.take(ctx, v.asked, func(q *analyze.Query) (err error) {
 		rows, err = q.Loads(ctx, loadInterval, nil)
 		return err
 	})

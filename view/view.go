@@ -63,6 +63,9 @@ type View struct {
 	span     trace.Span
 	threads  []analyze.Thread
 	warnings []string // of the datasets
+	// asked is what the view is about, as the commands are told: without bounds of time where none are given. A process may
+	// have been recorded before its first event and after its last one.
+	asked    analyze.Filter
 	answers  *answers
 	progress progress
 
@@ -109,6 +112,9 @@ func Open(ctx context.Context, options Options) (*View, error) {
 		return nil, fmt.Errorf("%w, more than %v: a time in them may be damaged; ask for a part with --from-time and --to-time", ErrTooLong, time.Duration(maxDuration).Round(time.Hour))
 	}
 	v.span = span
+	if v.asked = options.Filter; options.Part != nil {
+		v.asked.From, v.asked.To = trace.Some(span.First), trace.Some(span.Last)
+	}
 	// What a recording adds meanwhile is not shown: answers do not change.
 	v.options.Filter.From, v.options.Filter.To = trace.Some(span.First), trace.Some(span.Last)
 	if v.threads, v.executions, err = first.query.With(v.options.Filter).Threads(ctx); err != nil {

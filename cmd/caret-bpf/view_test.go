@@ -54,6 +54,10 @@ func scheduledDataset(t *testing.T, callbacks int) (dir string) {
 		}
 		return w.Write(rows)
 	})
+	for i := range entities.Processes { // recorded for longer than anything happened
+		entities.Processes[i].RecordingStartTimestamp = trace.Some[int64](1_760_000_000_000_000_000 - 1e9)
+		entities.Processes[i].RecordingEndTimestamp = trace.Some[int64](1_760_000_000_000_000_000 + 3600e9)
+	}
 	session := trace.NewSession()
 	session.Ending = trace.EndingDuration
 	if err := errors.Join(err, w.Write(entities), w.WriteSession(session), w.Close()); err != nil {
