@@ -63,8 +63,8 @@ type View struct {
 	span     trace.Span
 	threads  []analyze.Thread
 	warnings []string // of the datasets
-	// asked is what the view is about, as the commands are told: without bounds of time where none are given. A process may
-	// have been recorded before its first event and after its last one.
+	// asked is what the view is about, as the commands are told: without bounds of time where none are given. A process
+	// may have been recorded before its first event and after its last one.
 	asked    analyze.Filter
 	answers  *answers
 	progress progress
