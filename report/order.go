@@ -55,6 +55,19 @@ func Sort[T any](rows []T, by Order, together func(a, b *T) bool) error {
 	return nil
 }
 
+// PutLast puts some rows behind all others; both stay in their order.
+func PutLast[T any](rows []T, isLast func(*T) bool) {
+	var others, last []T
+	for i := range rows {
+		if isLast(&rows[i]) {
+			last = append(last, rows[i])
+		} else {
+			others = append(others, rows[i])
+		}
+	}
+	copy(rows, append(others, last...))
+}
+
 // compare orders two rows by the column.
 func (c *column) compare(a, b reflect.Value, reversed bool) int {
 	x, hasX := c.of(a)

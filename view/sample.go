@@ -12,19 +12,19 @@ type sample[T any] struct {
 	kept ranking[T]
 }
 
-// rankedThing is a thing with its rank.
-type rankedThing[T any] struct {
+// ranked is a thing with its rank.
+type ranked[T any] struct {
 	rank  uint64
 	thing T
 }
 
 // ranking is a heap (container/heap), the greatest rank first.
-type ranking[T any] []rankedThing[T]
+type ranking[T any] []ranked[T]
 
 func (r ranking[T]) Len() int           { return len(r) }
 func (r ranking[T]) Less(i, j int) bool { return r[i].rank > r[j].rank }
 func (r ranking[T]) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
-func (r *ranking[T]) Push(thing any)    { *r = append(*r, thing.(rankedThing[T])) }
+func (r *ranking[T]) Push(thing any)    { *r = append(*r, thing.(ranked[T])) }
 func (r *ranking[T]) Pop() any {
 	last := (*r)[len(*r)-1]
 	*r = (*r)[:len(*r)-1]
@@ -35,9 +35,9 @@ func (r *ranking[T]) Pop() any {
 func (s *sample[T]) add(rank uint64, thing T) {
 	switch {
 	case len(s.kept) < s.most:
-		heap.Push(&s.kept, rankedThing[T]{rank, thing})
+		heap.Push(&s.kept, ranked[T]{rank, thing})
 	case rank < s.kept[0].rank:
-		s.kept[0] = rankedThing[T]{rank, thing}
+		s.kept[0] = ranked[T]{rank, thing}
 		heap.Fix(&s.kept, 0)
 	}
 }
@@ -45,7 +45,7 @@ func (s *sample[T]) add(rank uint64, thing T) {
 // first are the things of the least ranks, so many at most, by rank.
 func (s *sample[T]) first(most int) (things []T) {
 	kept := slices.Clone(s.kept)
-	slices.SortFunc(kept, func(a, b rankedThing[T]) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(kept, func(a, b ranked[T]) int { return cmp.Compare(a.rank, b.rank) })
 	for _, k := range kept[:min(len(kept), most)] {
 		things = append(things, k.thing)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/rank"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -247,13 +248,13 @@ func newSeriesStatistics(sorted []float64) seriesStatistics {
 	}
 	mean := sum / float64(len(sorted))
 	s.Min, s.Mean, s.Max = &sorted[0], &mean, &sorted[len(sorted)-1]
-	s.P50, s.P90, s.P99 = ranked(sorted, 50), ranked(sorted, 90), ranked(sorted, 99)
+	s.P50, s.P90, s.P99 = percentile(sorted, 0.5), percentile(sorted, 0.9), percentile(sorted, 0.99)
 	return s
 }
 
-// ranked returns the least value that at least so many percent of the values do not exceed.
-func ranked(sorted []float64, percent int) *float64 {
-	return &sorted[max(0, (len(sorted)*percent+99)/100-1)]
+// percentile returns the value of a percentile of sorted values, as those of the commands.
+func percentile(sorted []float64, share float64) *float64 {
+	return &sorted[rank.Nearest(share, uint64(len(sorted)))-1]
 }
 
 // newHistogram counts sorted values: in equal bins where 98 of 100 of them are, and in one bin each below and above.

@@ -51,19 +51,6 @@ func (v *View) callbackNamed(pid int32, node, callback string) *int32 {
 	return &id
 }
 
-// lastOf puts rows of what every node has behind the others, as the commands do.
-func lastOf[T any](rows []T, isLast func(*T) bool) {
-	var own, last []T
-	for i := range rows {
-		if isLast(&rows[i]) {
-			last = append(last, rows[i])
-		} else {
-			own = append(own, rows[i])
-		}
-	}
-	copy(rows, append(own, last...))
-}
-
 // callbackLatencies are the rows of `latency callback`.
 func (v *View) callbackLatencies(ctx context.Context) ([]analyze.CallbackLatency, error) {
 	return v.callbackRows.get(ctx, func(ctx context.Context) (rows []analyze.CallbackLatency, err error) {
@@ -74,7 +61,7 @@ func (v *View) callbackLatencies(ctx context.Context) ([]analyze.CallbackLatency
 		if err == nil {
 			err = report.Sort(rows, worstFirst, nil)
 		}
-		lastOf(rows, func(l *analyze.CallbackLatency) bool { return l.OfEveryNode })
+		report.PutLast(rows, func(l *analyze.CallbackLatency) bool { return l.OfEveryNode })
 		return rows, err
 	})
 }
@@ -89,7 +76,7 @@ func (v *View) communicationLatencies(ctx context.Context) ([]analyze.Communicat
 		if err == nil {
 			err = report.Sort(rows, worstFirst, nil)
 		}
-		lastOf(rows, func(l *analyze.CommunicationLatency) bool { return l.OfEveryNode })
+		report.PutLast(rows, func(l *analyze.CommunicationLatency) bool { return l.OfEveryNode })
 		return rows, err
 	})
 }

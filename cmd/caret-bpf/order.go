@@ -40,8 +40,7 @@ func (r *ranking[S]) arrange(rows []S, by report.Order, chosenByUser bool) error
 		return err
 	}
 	if r.last != nil && !chosenByUser {
-		others, last := setApart(rows, func(i int) bool { return r.last(&rows[i]) })
-		copy(rows, append(others, last...))
+		report.PutLast(rows, r.last)
 	}
 	return nil
 }
