@@ -105,7 +105,7 @@ package: web ## Make .deb and .rpm packages, a container image, SBOMs and checks
 	scripts/package.sh $(VERSION)
 
 .PHONY: test-package
-test-package: web ## Make packages and image twice, and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
+test-package: web testdata ## Make packages and image twice, record from the image (podman), and install, upgrade and remove the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root)
 	scripts/test-package.sh
 
 .PHONY: test-compiler

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Makes the packages and the image twice, which must give the same bytes, and installs, upgrades, removes and purges the .deb in fresh
-# roots of Debian 12 and 13 (debootstrap; as root), and then the .rpm, with the rpm that Debian has. No systemd runs there: the unit is
-# only seen to be a file.
+# Makes the packages and the image twice, which must give the same bytes, records from a container of the image (podman), and installs,
+# upgrades, removes and purges the .deb in fresh roots of Debian 12 and 13 (debootstrap; as root), and then the .rpm, with the rpm that
+# Debian has. No systemd runs there: the unit is only seen to be a file.
 #
 # usage: scripts/test-package.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/environment.sh
+. scripts/environment.sh
 
 former=build/package-former
 rm -rf "$former"
@@ -19,6 +21,9 @@ diff "$former/SHA256SUMS" build/package/dist/SHA256SUMS || {
 scripts/package.sh v0.2.0
 mv "$former"/caret-bpf_0.1.0_amd64.deb "$former"/caret-bpf-0.1.0-*.x86_64.rpm build/package/dist
 rm -rf "$former"
+
+command -v podman >/dev/null || apt-get install -y -q --no-install-recommends podman runc >/dev/null
+CARET_BPF_IMAGE=$PWD/build/package/dist/caret-bpf-0.2.0-image.tar go test -count=1 -run '^TestContainerImage$' ./cmd/caret-bpf
 
 # shellcheck disable=SC2016  # the inner shell expands it
 check='
