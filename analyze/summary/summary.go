@@ -33,7 +33,8 @@ type Summary struct {
 	Unarmed []Unarmed `json:"unarmed"`
 	// Incomplete counts the callback and publish rows of each status but complete.
 	Incomplete []Status `json:"incomplete"`
-	// ClockSteps are the times at which real time was set while recording.
+	// ClockSteps are the times at which real time was set while recording, or the machine slept: the clock of a
+	// recording's times stands still then.
 	ClockSteps []ClockStep `json:"clock_steps"`
 	// Warnings say in words what a reader of the numbers must know.
 	Warnings []string `json:"warnings"`

@@ -109,7 +109,7 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("table %+v", table)
 	}
 	for _, want := range []string{"8 records were lost", "1 callback rows are incomplete: recording_end", "what the user was told",
-		"1 events could not be observed, such as construct_executor (no such symbol)", "1 addresses stay without a name", "real time was set by -50ms",
+		"1 events could not be observed, such as construct_executor (no such symbol)", "1 addresses stay without a name", "real time jumped by -50ms",
 		"1 callbacks are known by their addresses only; 1 executions are theirs",
 	} {
 		if !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, want) }) {

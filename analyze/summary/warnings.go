@@ -112,7 +112,7 @@ func (s *summarizer) warnings() []string {
 		warn("%d %s rows are incomplete: %s", status.Count, status.Table, status.Status)
 	}
 	for _, step := range r.ClockSteps {
-		warn("real time was set by %v at %s: source timestamps and header stamps jump there", time.Duration(step.Nanoseconds), time.Unix(0, step.Timestamp).UTC().Format(time.RFC3339Nano))
+		warn("real time jumped by %v at %s: it was set, or the machine slept. Source timestamps and header stamps jump there", time.Duration(step.Nanoseconds), time.Unix(0, step.Timestamp).UTC().Format(time.RFC3339Nano))
 	}
 	s.validate(warn)
 	return warnings

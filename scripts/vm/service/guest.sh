@@ -10,6 +10,11 @@
 # service (service.log) and, last, finished.
 
 readonly job=/job
+# The share is away while the machine sleeps, and bash reads this file as it goes.
+if [[ $0 == "$job"/* ]]; then
+	cp "$0" /run/guest.sh
+	exec /run/guest.sh
+fi
 readonly unit=/usr/lib/systemd/system/caret-bpf.service
 readonly own_unit=/etc/systemd/system/caret-bpf.service
 readonly datasets=/var/lib/caret-bpf
@@ -107,8 +112,9 @@ examine() {
 	jq -e '.session.complete != false and (.killed | not)' "$answer" >/dev/null || echo "it is not complete"
 	[[ $(jq '.session.unstamped_types | length' "$answer") == 0 ]] || echo "message definitions were not found"
 	[[ $(jq '(.losses | length) + (.unarmed | length)' "$answer") == 0 ]] || echo "something was lost"
-	# Nor is it the fault of an option that an emulated machine is slow, that a callback had begun before, or that the recording goes on.
-	jq -r '.warnings[]?' "$answer" | grep -v 'takes long\|cut short\|not all entities\|not searched\|callback rows are incomplete\|still being written' | sed 's/0x[0-9a-f]\+/N/g; s/[0-9]\+/N/g' | sort -u >/tmp/warnings
+	# Nor is it the fault of an option that an emulated machine is slow, that a callback had begun before, that the recording goes on, or
+	# that the machine has slept.
+	jq -r '.warnings[]?' "$answer" | grep -v 'real time jumped\|takes long\|cut short\|not all entities\|not searched\|callback rows are incomplete\|still being written' | sed 's/0x[0-9a-f]\+/N/g; s/[0-9]\+/N/g' | sort -u >/tmp/warnings
 	[[ ! -e /tmp/usual ]] || comm -23 /tmp/warnings /tmp/usual | sed 's/^/it warns: /'
 }
 
@@ -215,6 +221,32 @@ closed() { caret-bpf info "$1" --json 2>/dev/null | jq -e '(.live or .killed) | 
 
 version_of() { caret-bpf info "$1" --json 2>/dev/null | jq -r .session.recorder.version; }
 
+# sleep_machine suspends the machine to memory for so many seconds. The share's device forgets what it was doing.
+sleep_machine() {
+	local driver=/sys/bus/virtio/drivers/9pnet_virtio alarm=/sys/class/rtc/rtc0/wakealarm device has_slept=
+	device=$(basename "$driver"/virtio*)
+	umount "$job" && echo "$device" >"$driver/unbind" || return
+	echo 0 >$alarm
+	echo "+$1" >$alarm
+	echo mem >/sys/power/state && has_slept=yes
+	echo "$device" >"$driver/bind"
+	mount -t 9p -o cache=none,trans=virtio,version=9p2000.L,msize=512000 job "$job" && [[ $has_slept ]]
+}
+
+it_records_on_when_the_machine_has_slept() {
+	local slept=30 restarts answer=/tmp/slept
+	restarts=$(systemctl show -P NRestarts caret-bpf)
+	sleep_machine $slept && sleep 15 && run_late && sleep 2 && caret-bpf ctl flush >/dev/null && complete "$(newest_dataset)" &&
+		[[ $(systemctl show -P NRestarts caret-bpf) == "$restarts" ]] &&
+		caret-bpf info "$(newest_dataset)" --json >$answer 2>/dev/null || return
+	# Real time went on, and no callback took as long as the machine slept.
+	jq -e --argjson least $(((slept - 5) * 1000000000)) \
+		'(.clock_steps | length == 1) and .clock_steps[0].nanoseconds > $least and all(.callbacks[]; .max_time < $least)' $answer >/dev/null || {
+		jq -c .clock_steps $answer
+		return 1
+	}
+}
+
 an_upgrade_leaves_it_recording() {
 	local pid
 	pid=$(systemctl show -P MainPID caret-bpf)
@@ -271,6 +303,7 @@ if [[ ! -e $job/only-options ]]; then
 	check it_is_ready_when_all_is_recorded
 	check the_watchdog_restarts_it_when_it_is_stopped
 	check a_restart_begins_another_dataset
+	check it_records_on_when_the_machine_has_slept
 	check an_upgrade_leaves_it_recording
 	systemctl stop caret-bpf
 	check a_ring_makes_snapshots
