@@ -9,9 +9,9 @@ import (
 
 // SegmentWriter writes one segment of a table after another.
 type SegmentWriter struct {
-	table   *Table
-	file    *columnar.FileWriter
-	columns []columnWriter
+	table *Table
+	file  *columnar.FileWriter
+	add   func(AnyRows)
 }
 
 // columnWriter takes the values of a column out of rows.
@@ -26,17 +26,9 @@ func columnWriterOf[V columnar.Value](c *Column, file *columnar.FileWriter, inde
 
 // NewSegmentWriter returns a SegmentWriter of a table.
 func NewSegmentWriter(table *Table, compressors *columnar.Compressors) *SegmentWriter {
-	columns := make([]columnar.Column, len(table.Columns))
-	for i := range columns {
-		c := &table.Columns[i]
-		columns[i] = columnar.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Encoding: c.Encoding}
-	}
-	w := &SegmentWriter{table: table, file: columnar.NewFileWriter(table.Name, columns, compressors,
-		[2]string{"caret-bpf.format_version", strconv.Itoa(FormatVersion)}, [2]string{"caret-bpf.table", table.Name})}
-	for i := range columns {
-		w.columns = append(w.columns, newColumnWriter(&table.Columns[i], w.file, i))
-	}
-	return w
+	file := columnar.NewFileWriter(table.Name, Stored(table.Columns), compressors,
+		[2]string{"caret-bpf.format_version", strconv.Itoa(FormatVersion)}, [2]string{"caret-bpf.table", table.Name})
+	return &SegmentWriter{table: table, file: file, add: NewRowAdder(table.Columns, file, 0)}
 }
 
 func newColumnWriter(c *Column, file *columnar.FileWriter, index int) columnWriter {
@@ -59,9 +51,7 @@ func (w *SegmentWriter) Add(rows AnyRows) error {
 	if row := rows.rowType(); row != w.table.row {
 		panic("trace: " + row.String() + " is no row of table " + w.table.Name)
 	}
-	for _, c := range w.columns {
-		c(rows)
-	}
+	w.add(rows)
 	return w.file.EndRows(rows.Len())
 }
 
