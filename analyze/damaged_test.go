@@ -57,6 +57,8 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		func() error { _, err := q.Loads(ctx, 1_000_000_000, nil); return err },
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
 		func() error { return q.Timeline(ctx, func(*analyze.TimelineWindow) error { return nil }) },
+		func() error { return q.Executions(ctx, func([]analyze.DetailedExecution) error { return nil }) },
+		func() error { return q.Messages(ctx, func([]analyze.DetailedMessage) error { return nil }) },
 		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },
 		func() error { return q.Transitions(ctx, func([]trace.Lifecycle) error { return nil }) },
 		func() error { return q.TimesOffCPU(ctx, func([]trace.Sched) error { return nil }) },
@@ -107,6 +109,9 @@ func TestDamagedSegment(t *testing.T) {
 			results, err := q.CallbackLatency(t.Context(), nil)
 			if err != nil || len(results) != 1 || results[0].Count != 1 {
 				t.Errorf("got %+v, %v", results, err)
+			}
+			if len(q.Damaged) != 1 || q.Damaged[0].Path != broken {
+				t.Errorf("damaged are %v", q.Damaged)
 			}
 			if len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], filepath.Base(broken)) {
 				t.Errorf("the warnings are %q", q.Warnings)

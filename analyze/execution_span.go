@@ -43,32 +43,16 @@ func (q *Query) ExecutionSpans(ctx context.Context, each func([]ExecutionSpan) e
 			query: q, recorded: recorded, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool),
 		}
 	}
-	var passed []chan struct{} // one for each group, closed when what is in it was passed on
-	inTurn := func(ctx context.Context, n int, read func(ctx context.Context, worker, i int) error) error {
-		passed = make([]chan struct{}, n)
-		for i := range passed {
-			passed[i] = make(chan struct{})
-		}
-		return scan.InParallel(ctx, n, func(ctx context.Context, worker, i int) error {
-			readers[worker].group, readers[worker].ctx = i, ctx
-			return read(ctx, worker, i)
-		})
-	}
-	return scanCallbackRows(ctx, q, inTurn, func(worker int, rows []spanColumns, clock *clockCorrection) {
+	turns := newTurns()
+	return scanCallbackRows(ctx, q, turns.run, func(worker int, rows []spanColumns, clock *clockCorrection) {
 		readers[worker].add(rows, clock)
 	}, func(worker int) error {
 		r := &readers[worker]
-		if r.group > 0 {
-			select {
-			case <-passed[r.group-1]:
-			case <-r.ctx.Done():
-				return r.ctx.Err()
-			}
-		}
-		err := each(r.spans)
-		r.spans = r.spans[:0]
-		close(passed[r.group])
-		return err
+		return turns.pass(worker, func() error {
+			err := each(r.spans)
+			r.spans = r.spans[:0]
+			return err
+		})
 	})
 }
 
@@ -79,8 +63,6 @@ type spanReader struct {
 	callbacks *system.Lookup[*system.Callback]
 	selected  map[*system.Callback]bool
 	spans     []ExecutionSpan
-	group     int
-	ctx       context.Context // of the group's reading
 }
 
 func (r *spanReader) add(rows []spanColumns, clock *clockCorrection) {

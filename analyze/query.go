@@ -30,6 +30,8 @@ type Filter struct {
 type Query struct {
 	// Warnings say what the answers lack: damaged segments, what could not be linked.
 	Warnings []string
+	// Damaged are the segments that could not be read, or not to their end: they are among the warnings, too.
+	Damaged []*trace.SegmentError
 	// Architecture is what the datasets tell of the system.
 	Architecture *system.Architecture
 	// Progress, if not nil, is called with the rows that were read of those that have to be. It may be called by several
@@ -73,7 +75,7 @@ func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*
 		return nil, err
 	}
 	q.Architecture = q.loader.Architecture()
-	q.Warnings = append(q.Warnings, q.Architecture.Warnings...)
+	q.Warnings, q.Damaged = append(q.Warnings, q.Architecture.Warnings...), append(q.Damaged, q.Architecture.Damaged...)
 	return q, nil
 }
 
@@ -85,7 +87,7 @@ func (q *Query) warnOfDamage(err error) error {
 	}
 	for _, segment := range damaged.Segments {
 		if text := segment.Error(); !slices.Contains(q.Warnings, text) {
-			q.Warnings = append(q.Warnings, text)
+			q.Warnings, q.Damaged = append(q.Warnings, text), append(q.Damaged, segment)
 		}
 	}
 	return nil

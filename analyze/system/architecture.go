@@ -22,6 +22,8 @@ type Architecture struct {
 	NamedPaths []*Path
 	// Warnings say what could not be read or linked.
 	Warnings []string
+	// Damaged are the segments of recordings that could not be read, or not to their end, while this was made.
+	Damaged []*trace.SegmentError
 
 	index *Index
 }

@@ -196,16 +196,21 @@ func (l *Loader) warnOfDamage(err error) error {
 		return err
 	}
 	for _, segment := range damaged.Segments {
-		l.warn(segment.Error())
+		if l.warn(segment.Error()) {
+			l.result.Damaged = append(l.result.Damaged, segment)
+		}
 	}
 	return nil
 }
 
-func (l *Loader) warn(text string) {
-	if !l.warned[text] {
-		l.warned[text] = true
-		l.result.Warnings = append(l.result.Warnings, text)
+// warn returns whether it had not warned of that before.
+func (l *Loader) warn(text string) bool {
+	if l.warned[text] {
+		return false
 	}
+	l.warned[text] = true
+	l.result.Warnings = append(l.result.Warnings, text)
+	return true
 }
 
 // build makes the entities and links them.

@@ -1,0 +1,53 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// DetailedMessage is the way of one message to one subscription with the entities that it is about.
+type DetailedMessage struct {
+	CommunicationInstance
+	Publisher    *system.Publisher
+	Subscription *system.Subscription
+	// Callback is that which the message started or, where it is Polled, in which it was taken; nil where it was not
+	// received, and of a poll outside of callbacks.
+	Callback *system.Callback
+	Polled   bool
+	// CallbackEnd is when the callback that it started ended, in Unix nanoseconds; null where that is not known.
+	CallbackEnd trace.Optional[int64]
+	// ClockUncertainty is as in CommunicationLatency.
+	ClockUncertainty trace.Optional[int64]
+}
+
+// Messages passes on the instances of CommunicationLatency, in their order, with what they are about.
+func (q *Query) Messages(ctx context.Context, each func([]DetailedMessage) error) error {
+	if err := q.loadPolls(ctx); err != nil {
+		return err
+	}
+	instances := newSeries(each, func(m *DetailedMessage) int64 { return m.Published() })
+	add := func(p passage) {
+		if q.filter.covers(p.departure.at) {
+			instances.add(q.detailed(p))
+		}
+	}
+	if err := q.scanPassages(ctx, add, instances.flush); err != nil {
+		return err
+	}
+	return instances.end(q)
+}
+
+func (q *Query) detailed(p passage) DetailedMessage {
+	m := DetailedMessage{
+		CommunicationInstance: instanceOf(p, p.by(), p.latency()), Publisher: p.departure.publisher, Subscription: p.subscription,
+	}
+	if a := p.arrival; a != nil {
+		m.Callback, m.Polled, m.ClockUncertainty = a.callback, a.polled, q.clockUncertainty(p.departure.dataset, a.dataset)
+		if !a.polled {
+			m.CallbackEnd = optionalTime(a.end)
+		}
+	}
+	return m
+}
