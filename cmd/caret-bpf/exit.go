@@ -9,6 +9,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/control"
 	"github.com/caret-bpf/caret-bpf/expect"
 	"github.com/caret-bpf/caret-bpf/export/ctf"
+	"github.com/caret-bpf/caret-bpf/export/lake"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -47,9 +48,9 @@ var exitCodes = []struct {
 	{exitNoTarget, "no such process, or no ROS 2 process, or it cannot be recorded; no recording answers (ctl); nothing in a dataset fits a question"},
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
-	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails"},
-	{exitDataset, "not a dataset, or one of a newer version"},
-	{exitDiffers, "the recordings differ (diff); not all expectations are met (verify)"},
+	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails; the lake cannot be reached, or has the recording in another way (publish)"},
+	{exitDataset, "not a dataset, or one of a newer version; a recording is damaged (publish)"},
+	{exitDiffers, "the recordings differ (diff); not all expectations are met (verify); files of a lake differ (publish --verify)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
 	{exitInterrupted, "interrupted; a recording: before it began, or a second time"},
 }
@@ -66,7 +67,7 @@ func exitCode(err error) int {
 		causes []error
 	}{
 		{exitSuccess, []error{nil, errHelp}},
-		{exitUsage, []error{errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName}},
+		{exitUsage, []error{errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName, lake.ErrPartition}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
@@ -74,9 +75,9 @@ func exitCode(err error) int {
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, view.ErrNoEvents, control.ErrNobody,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
-		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket}},
-		{exitDiffers, []error{errDiffers, errUnmet}},
-		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat}},
+		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket, lake.ErrUnwritable, lake.ErrUnreachable, lake.ErrPublished}},
+		{exitDiffers, []error{errDiffers, errUnmet, lake.ErrDiffers}},
+		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrDamaged}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},
 	} {
 		for _, cause := range class.causes {

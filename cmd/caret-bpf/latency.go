@@ -72,9 +72,15 @@ type pathFlags struct {
 }
 
 func definePathFlags(flags *pflag.FlagSet) *pathFlags {
-	f := new(pathFlags)
+	f := defineNamedPathFlags(flags)
 	flags.StringVar(&f.from, "from", "", "all paths from this `TOPIC` or node")
 	flags.StringVar(&f.to, "to", "", "all paths to this `TOPIC` or node")
+	return f
+}
+
+// defineNamedPathFlags is for what takes paths that are named one by one.
+func defineNamedPathFlags(flags *pflag.FlagSet) *pathFlags {
+	f := new(pathFlags)
 	flags.StringArrayVar(&f.paths, "path", nil, "this `PATH`: [node]-[topic]-[node], or one that the architecture file names; repeatable")
 	flags.BoolVar(&f.firstCallback, "include-first-callback", false, "begin with the start of the callback that publishes first, not with its publish")
 	flags.BoolVar(&f.lastCallback, "include-last-callback", false, "end with the end of the callback that the last message starts, not with its start")

@@ -101,6 +101,7 @@ func commands() []command {
 		viewCommand(),
 		reportCommand(),
 		exportCommand(),
+		publishCommand(),
 		versionCommand(),
 		completionCommand(),
 		manCommand(),

@@ -135,8 +135,8 @@ type CallbackInfo struct {
 	Symbol       string                `column:"symbol,null" doc:"function of the callback, demangled"`
 }
 
-// Recording is the row that makes a recording visible.
-type Recording struct {
+// RecordingRow is the row that makes a recording visible.
+type RecordingRow struct {
 	Host            string `column:"host,null" doc:"name of the machine"`
 	BootID          string `column:"boot_id,null" doc:"boot of the machine"`
 	Kernel          string `column:"kernel,null" doc:"release of its kernel"`

@@ -37,14 +37,14 @@ type File struct {
 // stagedFile is a file that is not in the lake yet.
 type stagedFile struct {
 	File
-	local string
+	local string // in the folder that files are staged in
 }
 
 // tableWriter writes rows of one table, in the order of time, into files that are to be put into the lake.
 type tableWriter[T any] struct {
 	name      string
 	partition *partition
-	create    func() (*os.File, error)
+	create    func() (file *os.File, name string, err error)
 	parquet   *columnar.FileWriter
 	add       func(trace.AnyRows)
 	leading   []leadingColumn
@@ -55,6 +55,7 @@ type tableWriter[T any] struct {
 	fileBytes int64
 
 	file  *os.File // nil between files
+	local string   // where it is staged
 	out   *bufio.Writer
 	hash  hash.Hash
 	bytes int64
@@ -68,8 +69,8 @@ type leadingColumn struct {
 	value  string
 }
 
-func newTableWriter[T any](name string, p *partition, create func() (*os.File, error)) *tableWriter[T] {
-	leading := []columnar.Column{{Name: "recording_id", Type: columnar.TypeString, Encoding: columnar.EncodingDictionary}}
+func newTableWriter[T any](name string, p *partition, create func() (*os.File, string, error)) *tableWriter[T] {
+	leading := []columnar.Column{{Name: leadingID, Type: columnar.TypeString, Encoding: columnar.EncodingDictionary}}
 	for _, key := range p.keys {
 		leading = append(leading, columnar.Column{Name: key.Name, Type: columnar.TypeString, Nullable: true, Encoding: columnar.EncodingDictionary})
 	}
@@ -140,7 +141,7 @@ func (c *leadingColumn) add(rows int, required bool) {
 
 // begin begins a file.
 func (w *tableWriter[T]) begin() (err error) {
-	if w.file, err = w.create(); err != nil {
+	if w.file, w.local, err = w.create(); err != nil {
 		return w.failed(err)
 	}
 	w.hash, w.bytes, w.rows = sha256.New(), 0, 0
@@ -172,16 +173,22 @@ func (w *tableWriter[T]) end() error {
 	if err == nil {
 		err = w.file.Sync()
 	}
-	local := w.file.Name()
 	err = errors.Join(err, w.file.Close())
 	w.file = nil
 	if err != nil {
 		return w.failed(err)
 	}
-	w.files = append(w.files, stagedFile{local: local, File: File{
+	w.files = append(w.files, stagedFile{local: w.local, File: File{
 		Name: w.partition.file(w.name, len(w.files)), Bytes: w.bytes, Rows: w.rows, SHA256: hex.EncodeToString(w.hash.Sum(nil)),
 	}})
 	return nil
+}
+
+// abandon closes the file of a writer that has failed.
+func (w *tableWriter[T]) abandon() {
+	if w.file != nil {
+		_ = w.file.Close()
+	}
 }
 
 func (w *tableWriter[T]) failed(err error) error {

@@ -26,7 +26,10 @@ func testPartition(t testing.TB, keys ...Key) *partition {
 func newTestWriter[T any](t testing.TB, p *partition) *tableWriter[T] {
 	t.Helper()
 	dir := t.TempDir()
-	return newTableWriter[T]("callback_fact", p, func() (*os.File, error) { return os.CreateTemp(dir, "") })
+	return newTableWriter[T]("callback_fact", p, func() (*os.File, string, error) {
+		f, err := os.CreateTemp(dir, "")
+		return f, f.Name(), err
+	})
 }
 
 func openParquet(t *testing.T, path string) *parquet.File {

@@ -1,0 +1,330 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+var (
+	// ErrRunning is returned for a recording that goes on.
+	ErrRunning = errors.New("it is still being recorded")
+	// ErrDamaged is wrapped by the error for a recording of which not everything can be read.
+	ErrDamaged = errors.New("it is damaged")
+	// ErrPublished is wrapped by the error for a recording that was published in another way.
+	ErrPublished = errors.New("it is in the lake already, published in another way")
+)
+
+// Request says how a recording is put into a lake.
+type Request struct {
+	// Keys are the partition keys: KeyDate, and attributes. None stands for DefaultKeys.
+	Keys []string
+	// Damaged publishes what can be read of a damaged recording.
+	Damaged bool
+	// Replace puts a recording anew that is in the lake already.
+	Replace bool
+	// Paths finds the paths of path_fact and hop_fact; nil: there are none. PathsAsked says how they are asked for: a
+	// recording is published in the same way if that is the same.
+	Paths       func(context.Context, *analyze.Query) ([]*system.Path, error)
+	PathsAsked  string
+	PathOptions analyze.PathOptions
+	// Progress, if not nil, is called as Query.Progress is, for each pass through the recording.
+	Progress func(read, total int64)
+}
+
+// Result says what became of a recording.
+type Result struct {
+	// Recording is its ID.
+	Recording string
+	// Already says that it was in the lake, so that nothing was done.
+	Already bool
+	// Files, Rows and Bytes are those of all tables but recording.
+	Files, Rows, Bytes int64
+	// Warnings are those of queries: what the facts lack.
+	Warnings []string
+}
+
+// CheckKeys returns an error that wraps ErrPartition for keys that cannot be partition keys: each is an attribute's or
+// KeyDate, and no column of a table.
+func CheckKeys(keys []string) error {
+	for i, key := range keys {
+		if err := trace.CheckAttributeKey(key); err != nil {
+			return fmt.Errorf("%w: %w", ErrPartition, err)
+		}
+		if slices.Contains(keys[:i], key) {
+			return fmt.Errorf("%w: %s is named twice", ErrPartition, key)
+		}
+		for _, table := range Tables() {
+			if key == leadingID || slices.ContainsFunc(table.Columns, func(c Column) bool { return c.Name == key }) {
+				return fmt.Errorf("%w: %s is a column of table %s", ErrPartition, key, table.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Publish puts a recording into the lake. When it returns without an error, the recording is there as a whole. Else
+// nothing of it is visible, and the next Publish completes it. Errors wrap ErrRunning, ErrDamaged, ErrPublished,
+// ErrPartition, ErrUnwritable or ErrUnreachable.
+func (l *Lake) Publish(ctx context.Context, d *trace.Dataset, request Request) (result Result, err error) {
+	if d.Live() {
+		return result, fmt.Errorf("%s: %w: publish it when it has ended, or a snapshot of it (caret-bpf ctl snapshot)", d.Dir(), ErrRunning)
+	}
+	if len(request.Keys) == 0 {
+		request.Keys = DefaultKeys
+	}
+	if err := CheckKeys(request.Keys); err != nil {
+		return result, err
+	}
+	p := &publishing{lake: l, dataset: d, request: &request}
+	if p.id, err = RecordingID(ctx, d); err != nil {
+		return result, err
+	}
+	for _, key := range request.Keys {
+		p.manifest.Keys = append(p.manifest.Keys, Key{Name: key})
+	}
+	p.manifest.Format, p.manifest.Recording, p.manifest.Paths = FormatVersion, p.id, request.PathsAsked
+	result, err = p.publish(ctx)
+	if err != nil && (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) && !errors.Is(err, ErrUnwritable) {
+		err = fmt.Errorf("%w: no space is left where files are staged (%w): free some and publish again; nothing half is visible", ErrUnwritable, err)
+	}
+	if err != nil {
+		err = fmt.Errorf("publish %s: %w", d.Dir(), err)
+	}
+	return result, err
+}
+
+// publishing is one recording on its way into a lake.
+type publishing struct {
+	lake     *Lake
+	dataset  *trace.Dataset
+	request  *Request
+	id       string
+	manifest manifest
+}
+
+func (p *publishing) publish(ctx context.Context) (result Result, err error) {
+	result.Recording = p.id
+	if already, err := p.isThere(ctx); err != nil || already != nil && !p.request.Replace {
+		return p.tell(result, already), errors.Join(err, p.forgetBegun(ctx, already))
+	}
+	root, folder := p.lake.store.staging()
+	s, err := newStaging(root, folder, p.lake.as)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, s.remove()) }()
+	files, warnings, err := p.stage(ctx, s)
+	result.Warnings = warnings
+	if err != nil {
+		return result, err
+	}
+	there, err := p.commit(ctx, files)
+	if err != nil {
+		return result, err
+	}
+	if there != nil {
+		return p.tell(result, there), nil
+	}
+	result = p.tell(result, &p.manifest)
+	result.Already = false
+	return result, nil
+}
+
+// tell tells of a recording that is in the lake.
+func (p *publishing) tell(result Result, m *manifest) Result {
+	if m == nil {
+		return result
+	}
+	result.Already = true
+	for i := range m.Files {
+		result.Files++
+		result.Rows += m.Files[i].Rows
+		result.Bytes += m.Files[i].Bytes
+	}
+	return result
+}
+
+// isThere returns the manifest of the recording if it is in the lake. The error wraps ErrPublished if it was asked for
+// otherwise and is not to be replaced.
+func (p *publishing) isThere(ctx context.Context) (*manifest, error) {
+	m, err := readManifest(ctx, p.lake.store, p.id)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	if has, err := p.lake.store.has(ctx, m.Row.Name); err != nil || !has {
+		return nil, err
+	}
+	if !p.request.Replace && !m.same(&p.manifest) {
+		return nil, fmt.Errorf("%w: %s, by keys %s and paths %q; --replace puts it there anew", ErrPublished, p.id, strings.Join(keyNames(m.Keys), ", "), m.Paths)
+	}
+	return m, nil
+}
+
+// forgetBegun removes what a publisher left that was killed at the very end.
+func (p *publishing) forgetBegun(ctx context.Context, there *manifest) error {
+	if there == nil {
+		return nil
+	}
+	return p.lake.store.remove(ctx, begunName(p.id))
+}
+
+func keyNames(keys []Key) []string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.Name
+	}
+	return names
+}
+
+// stage makes the files, that with the row of recording last.
+func (p *publishing) stage(ctx context.Context, s *staging) (files []stagedFile, warnings []string, err error) {
+	query, err := analyze.NewQuery(ctx, analyze.Filter{}, p.dataset)
+	if err != nil {
+		return nil, nil, err
+	}
+	query.Progress = p.request.Progress
+	defer func() { warnings = query.Warnings }()
+	span, known, err := query.TimeSpan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	attributes, err := p.attributes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range p.manifest.Keys {
+		key := &p.manifest.Keys[i]
+		key.Value = attributes[key.Name]
+		if key.Name == KeyDate {
+			key.Value = dateOf(span, known)
+		}
+	}
+	part, err := newPartition(p.id, p.manifest.Keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	var paths []*system.Path
+	if p.request.Paths != nil {
+		if paths, err = p.request.Paths(ctx, query); err != nil {
+			return nil, nil, err
+		}
+	}
+	host := ""
+	if session := p.dataset.Session(); session != nil {
+		host = session.Host.Name
+	}
+	f := newFacts(query, part, s, host)
+	if err := f.write(ctx, attributes, paths, p.request.PathOptions); err != nil {
+		return nil, nil, err
+	}
+	if err := p.checkDamage(query); err != nil {
+		return nil, nil, err
+	}
+	row, err := p.row(ctx, f, span, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := newTableWriter[RecordingRow](TableRecording, part, s.create)
+	if err := w.write([]RecordingRow{row}); err != nil {
+		w.abandon()
+		return nil, nil, err
+	}
+	of, err := w.close()
+	return append(f.files, of...), nil, err
+}
+
+// attributes are those of the recording.
+func (p *publishing) attributes(ctx context.Context) (map[string]string, error) {
+	if session := p.dataset.Session(); session != nil {
+		return session.Attributes, nil
+	}
+	attributes := make(map[string]string)
+	err := trace.Scan(ctx, p.dataset, trace.TableAttribute, func(rows []trace.Attribute) error {
+		for _, row := range rows {
+			attributes[row.Key] = row.Value
+		}
+		return nil
+	})
+	return attributes, err
+}
+
+// dateOf is the UTC date of the first event, "" if there is none.
+func dateOf(span trace.Span, known bool) string {
+	if !known {
+		return ""
+	}
+	return time.Unix(0, span.First).UTC().Format(time.DateOnly)
+}
+
+// checkDamage notes the damaged segments, and returns an error unless they may be.
+func (p *publishing) checkDamage(query *analyze.Query) error {
+	of := make(map[string]bool)
+	for _, segment := range query.Damaged {
+		of[segment.Error()] = true
+	}
+	p.manifest.Damaged = slices.Sorted(maps.Keys(of))
+	if len(of) == 0 || p.request.Damaged {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; --damaged publishes what can be read", ErrDamaged, strings.Join(p.manifest.Damaged, "; "))
+}
+
+// row is that of the recording.
+func (p *publishing) row(ctx context.Context, f *facts, span trace.Span, known bool) (RecordingRow, error) {
+	row := RecordingRow{
+		Host: f.host, Format: FormatVersion, Damaged: int64(len(p.manifest.Damaged)), Lost: f.lost, Unarmed: f.unarmed,
+		Callbacks: f.rowsOf(TableCallbackFact), Messages: f.rowsOf(TableMessageFact), Files: int64(len(f.files)),
+		Processes: int64(len(f.query.Architecture.Processes)), Nodes: int64(len(f.query.Architecture.Nodes)),
+	}
+	for i := range f.files {
+		row.Rows += f.files[i].Rows
+		row.Bytes += f.files[i].Bytes
+	}
+	if known {
+		row.Begin, row.End = trace.Some(span.First), trace.Some(span.Last)
+	}
+	distributions, middlewares := make(map[string]bool), make(map[string]bool)
+	for i := range f.query.Architecture.Processes {
+		process := &f.query.Architecture.Processes[i]
+		distributions[process.Distro], middlewares[process.RMWImplementation] = true, true
+	}
+	row.Distribution, row.RMW = listed(distributions), listed(middlewares)
+	session := p.dataset.Session()
+	if session == nil {
+		return row, nil
+	}
+	row.BootID, row.Kernel, row.Architecture = session.Host.BootID, session.Host.Kernel, session.Host.Machine
+	row.RecorderVersion, row.Ending = session.Recorder.Version, session.Ending
+	bound := session.Clock.Uncertainty
+	err := trace.Scan(ctx, p.dataset, trace.TableClock, func(rows []trace.Clock) error {
+		for i := range rows {
+			bound = max(bound, rows[i].Uncertainty)
+		}
+		return nil
+	})
+	var damaged *trace.DamageError
+	if err != nil && !errors.As(err, &damaged) {
+		return row, err
+	}
+	if session.Clock.MonotonicTimestamp != 0 {
+		row.ClockOffsetBound = trace.Some(bound)
+	}
+	return row, nil
+}
+
+// listed are the names that are known, with commas between them.
+func listed(names map[string]bool) string {
+	delete(names, "")
+	return strings.Join(slices.Sorted(maps.Keys(names)), ",")
+}
