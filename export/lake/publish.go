@@ -159,7 +159,12 @@ func (p *publishing) tell(result Result, m *manifest) Result {
 // otherwise and is not to be replaced.
 func (p *publishing) isThere(ctx context.Context) (*manifest, error) {
 	m, err := readManifest(ctx, p.lake.store, p.id)
-	if m == nil || err != nil {
+	switch {
+	case errors.Is(err, ErrManifest) && p.request.Replace:
+		return nil, nil
+	case errors.Is(err, ErrManifest):
+		return nil, fmt.Errorf("%w; --replace publishes the recording anew", err)
+	case m == nil || err != nil:
 		return nil, err
 	}
 	if has, err := p.lake.store.has(ctx, m.Row.Name); err != nil || !has {
