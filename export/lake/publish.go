@@ -115,10 +115,14 @@ type publishing struct {
 
 func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 	result.Recording = p.id
-	if already, err := p.isThere(ctx); err != nil || already != nil && !p.request.Replace {
-		return p.tell(result, already), errors.Join(err, p.forgetBegun(ctx, already))
-	}
 	root, folder := p.lake.store.staging()
+	there, err := p.isThere(ctx)
+	if err != nil {
+		return result, err
+	}
+	if there != nil && !p.request.Replace {
+		return p.tell(result, there), errors.Join(p.lake.store.remove(ctx, begunName(p.id)), sweepStaging(root, folder, p.lake.as))
+	}
 	s, err := newStaging(root, folder, p.lake.as)
 	if err != nil {
 		return result, err
@@ -129,8 +133,7 @@ func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	there, err := p.commit(ctx, files)
-	if err != nil {
+	if there, err = p.commit(ctx, files); err != nil {
 		return result, err
 	}
 	if there != nil {
@@ -174,14 +177,6 @@ func (p *publishing) isThere(ctx context.Context) (*manifest, error) {
 		return nil, fmt.Errorf("%w: %s, by keys %s and paths %q; --replace puts it there anew", ErrPublished, p.id, strings.Join(keyNames(m.Keys), ", "), m.Paths)
 	}
 	return m, nil
-}
-
-// forgetBegun removes what a publisher left that was killed at the very end.
-func (p *publishing) forgetBegun(ctx context.Context, there *manifest) error {
-	if there == nil {
-		return nil
-	}
-	return p.lake.store.remove(ctx, begunName(p.id))
 }
 
 func keyNames(keys []Key) []string {

@@ -18,10 +18,10 @@ const idBytes = 8
 // RecordingID returns the name of a recording in a lake: when it began and what tells it from others, so that copies of
 // one dataset have the same. A rotation and a snapshot are recordings of their own. Attributes do not matter.
 func RecordingID(ctx context.Context, d *trace.Dataset) (string, error) {
-	if session := d.Session(); session != nil {
+	if session := d.Session(); session != nil && (session.Host.BootID != "" || len(session.History) > 0) {
 		return idOf(session)
 	}
-	return idWithoutSession(ctx, d)
+	return idOfSegments(ctx, d)
 }
 
 // idOf is that of a recording whose session.json can be read.
@@ -48,8 +48,9 @@ func idOf(s *trace.Session) (string, error) {
 	return nameOf(began, text), nil
 }
 
-// idWithoutSession goes by what there is of a recording whose session.json is lost: its segments and its span.
-func idWithoutSession(ctx context.Context, d *trace.Dataset) (string, error) {
+// idOfSegments goes by what there is of a recording whose session.json is lost, or tells nothing: its segments and its
+// span.
+func idOfSegments(ctx context.Context, d *trace.Dataset) (string, error) {
 	var found struct {
 		Segments map[string]int64
 		Span     trace.Span

@@ -93,6 +93,17 @@ func sweep(root *os.Root, parent string) error {
 	return nil
 }
 
+// sweepStaging removes what killed publishers have left, and the folder if it is empty then.
+func sweepStaging(root *os.Root, parent string, as *identity.Identity) error {
+	return as.Run(func() error {
+		if err := sweep(root, parent); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove left files: %w", err)
+		}
+		_ = root.Remove(parent)
+		return nil
+	})
+}
+
 // create makes a file.
 func (s *staging) create() (file *os.File, name string, err error) {
 	s.files++
