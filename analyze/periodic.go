@@ -25,7 +25,8 @@ const (
 	// MeasurePeriod is the time from one occurrence to the next.
 	MeasurePeriod Measure = "period"
 	// MeasureLateness is how late a timer's callback started, after the point of its ideal grid. Where the timer's init
-	// was not recorded, the grid is laid so that the most punctual start was in time.
+	// was not recorded, the grid is laid so that the most punctual start was in time. It has no values if the grid is
+	// uncertain (grid.Grid).
 	MeasureLateness Measure = "lateness"
 )
 
@@ -34,7 +35,8 @@ type Period struct {
 	PeriodicLabel
 	Measure Measure `report:"measure"`
 	Statistics
-	// Missed is the number of points of a timer's grid, between its first and last, at which it did not start.
+	// Missed is the number of points of a timer's grid, between its first and last, at which it did not start; null where
+	// the grid is uncertain.
 	Missed trace.Optional[uint64] `report:"missed"`
 }
 
@@ -91,7 +93,7 @@ func (q *Query) Periods(ctx context.Context, subject Subject, simTime bool, each
 		}
 	}
 	if len(uncertain) > 0 {
-		q.Warnings = append(q.Warnings, fmt.Sprintf("when %d timers were due is not certain, such as %s: their inits were not recorded, and starts differ by half a period and more",
+		q.Warnings = append(q.Warnings, fmt.Sprintf("when %d timers were due is not certain, such as %s: their inits were not recorded, and starts differ by half a period and more, so it is not known how late they were",
 			len(uncertain), uncertain[0].Callback))
 	}
 	slices.SortStableFunc(results, func(a, b Period) int {
@@ -149,14 +151,19 @@ func (p *periodic) due(at int64) int64 {
 	return min(due, at)
 }
 
-// isUncertain tells whether the grid, laid by the starts alone, may be another one.
+// isUncertain tells whether it is not known when the timer was due.
 func (p *periodic) isUncertain() bool {
-	return p.grid.Period > 0 && !p.grid.Origin.Valid && p.seen > 0 && p.lateness.max-p.lateness.min >= p.grid.Period/2
+	return p.seen > 0 && p.grid.IsUncertain(p.lateness.min, p.lateness.max)
 }
 
 func (p *periodic) results(label PeriodicLabel) []Period {
 	results := []Period{{PeriodicLabel: label, Measure: MeasurePeriod, Statistics: p.periods.statistics()}}
-	if p.grid.Period > 0 && p.seen > 0 {
+	switch {
+	case p.grid.Period == 0 || p.seen == 0:
+	case p.isUncertain():
+		starts := distribution{begins: p.lateness.begins, last: p.lateness.last, began: p.lateness.began}
+		results = append(results, Period{PeriodicLabel: label, Measure: MeasureLateness, Statistics: starts.statistics()})
+	default:
 		if !p.grid.Origin.Valid {
 			p.lateness.shift(-p.lateness.min)
 		}

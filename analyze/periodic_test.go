@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -76,6 +77,40 @@ func TestLateness(t *testing.T) {
 			}
 			if late.Count != 4 || late.Min.Value != least || late.Max.Value != least+8 || late.Missed.Value != 2 {
 				t.Errorf("got %+v", late)
+			}
+		})
+	}
+}
+
+// TestLatenessOnUncertainGrid: where nothing tells when a timer was due, it is not known how late it was.
+func TestLatenessOnUncertainGrid(t *testing.T) {
+	for name, test := range map[string]struct {
+		init    trace.Optional[int64]
+		unknown bool
+	}{
+		"its init was recorded":     {init: trace.Some(int64(1_000))},
+		"its init was not recorded": {unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRecording(t)
+			n := s.node("/n")
+			timer := s.timer(n, 100*tenth)
+			s.rows.Timers[0].InitTimestamp = test.init
+			for _, at := range []int64{100, 200, 350} {
+				s.runs(n, timer, at*tenth+1_000, at*tenth+1_001)
+			}
+			q := s.query(analyze.Filter{})
+			results, err := q.Periods(t.Context(), analyze.Callbacks, false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := results[1]
+			if late.P99.Valid == test.unknown || late.Missed.Valid == test.unknown || !late.Rate.Valid {
+				t.Errorf("got %+v", late)
+			}
+			warned := slices.ContainsFunc(q.Warnings, func(w string) bool { return strings.Contains(w, "it is not known how late they were") })
+			if warned != test.unknown {
+				t.Errorf("warnings are %q", q.Warnings)
 			}
 		})
 	}

@@ -163,7 +163,7 @@ func lateness(of *callback, starts []int64) trace.Optional[int64] {
 	}
 	if !of.origin.Valid {
 		punctual := slices.Min(late)
-		if slices.Max(late)-punctual >= of.period.Value/2 { // the grid may be another one
+		if points.IsUncertain(punctual, slices.Max(late)) {
 			return trace.Optional[int64]{}
 		}
 		for i := range late {

@@ -138,17 +138,18 @@ func TestTimersAreLate(t *testing.T) {
 	later.InitTimestamp = trace.Some(at(101))
 	for name, test := range map[string]struct {
 		batch trace.Batch
-		late  int64
+		late  trace.Optional[int64]
 	}{
-		"its init is known":       {trace.Batch{Callbacks: rows, Timers: []trace.Timer{origin}}, 7 * ms},
-		"its init is not known":   {trace.Batch{Callbacks: rows}, 6 * ms},
-		"another timer was there": {trace.Batch{Callbacks: append([]trace.Callback{timer(at(40))}, rows...), Timers: []trace.Timer{later}}, 6 * ms},
+		"its init is known":       {trace.Batch{Callbacks: rows, Timers: []trace.Timer{origin}}, trace.Some(7 * ms)},
+		"its init is not known":   {trace.Batch{Callbacks: rows}, trace.Some(6 * ms)},
+		"its grid is uncertain":   {batch: trace.Batch{Callbacks: append([]trace.Callback{timer(at(53))}, rows...)}},
+		"another timer was there": {trace.Batch{Callbacks: append([]trace.Callback{timer(at(40))}, rows...), Timers: []trace.Timer{later}}, trace.Some(6 * ms)},
 	} {
 		timers := new(live.Timers)
 		timers.Look(&test.batch)
 		w := live.NewWindow(10*time.Second, begun, timers, nil)
 		w.Look(&test.batch)
-		if s := w.Snapshot(at(2000)); s.Callbacks[0].LateP99 != trace.Some(test.late) || s.Callbacks[0].Callback != "tick()" {
+		if s := w.Snapshot(at(2000)); s.Callbacks[0].LateP99 != test.late || s.Callbacks[0].Callback != "tick()" {
 			t.Errorf("%s: got %+v", name, s.Callbacks)
 		}
 	}

@@ -7,6 +7,25 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
+func TestUncertainGrid(t *testing.T) {
+	for name, test := range map[string]struct {
+		grid            grid.Grid
+		least, greatest int64
+		want            bool
+	}{
+		"no timer":                         {grid: grid.Grid{}, greatest: 100},
+		"with an origin":                   {grid: grid.Grid{Period: 100, Origin: trace.Some[int64](0)}, greatest: 99},
+		"less than half a period":          {grid: grid.Grid{Period: 100}, least: -20, greatest: 29},
+		"half a period between two starts": {grid: grid.Grid{Period: 100}, least: -20, greatest: 30, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.grid.IsUncertain(test.least, test.greatest); got != test.want {
+				t.Errorf("from %d to %d: %v", test.least, test.greatest, got)
+			}
+		})
+	}
+}
+
 func TestGrid(t *testing.T) {
 	for name, test := range map[string]struct {
 		grid   grid.Grid
