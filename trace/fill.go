@@ -44,9 +44,32 @@ func fill[T any](rows []T, c *Column, r *columnReader) (err error) {
 // store stores the column's next values, which are of type V or an unsigned type of its size, in the rows, and returns
 // the values that remain.
 func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
+	switch {
+	case r.Levels != nil:
+		return storeOptional(c, rows, r, values)
+	case r.Indexes != nil:
+		for i, at := range r.Indexes[:len(rows)] {
+			put(c, unsafe.Pointer(&rows[i]), values[at])
+		}
+		r.Indexes = r.Indexes[len(rows):]
+		return values
+	}
+	for i, value := range values[:len(rows)] {
+		put(c, unsafe.Pointer(&rows[i]), value)
+	}
+	return values[len(rows):]
+}
+
+// storeOptional is store for a page with nulls.
+func storeOptional[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
+	levels := r.Levels[:len(rows)]
+	r.Levels = r.Levels[len(rows):]
+	if r.Present == 0 {
+		return values
+	}
 	used := 0
-	for i := range rows {
-		if r.Levels != nil && r.Levels[i] == 0 {
+	for i, level := range levels {
+		if level == 0 {
 			continue
 		}
 		at := used
@@ -55,9 +78,6 @@ func store[T, V any](c *Column, rows []T, r *columnReader, values []V) []V {
 		}
 		used++
 		put(c, unsafe.Pointer(&rows[i]), values[at])
-	}
-	if r.Levels != nil {
-		r.Levels = r.Levels[len(rows):]
 	}
 	if r.Indexes != nil {
 		r.Indexes = r.Indexes[used:]
