@@ -32,12 +32,16 @@ func newStream[R, E any](ctx context.Context, source *eventSource, table string,
 	if err != nil {
 		return stream[E]{}, err
 	}
-	return stream[E]{groups: groups, read: func(ctx context.Context, worker int, g tableGroup) (events []timed[E], err error) {
+	lists := new(timedLists[E])
+	return stream[E]{groups: groups, lists: lists, read: func(ctx context.Context, worker int, g tableGroup) (events []timed[E], err error) {
+		reader := source.readers[worker]
+		reader.publications.begin(g.Rows())
+		reader.executions.begin(g.Rows())
 		err = trace.ScanGroup(ctx, table, g.Group, selection, func(rows []R) error {
 			for i := range rows {
-				if e := convert(source.readers[worker], &rows[i], g.dataset); e != nil {
+				if e := convert(reader, &rows[i], g.dataset); e != nil {
 					if events == nil && selection == nil {
-						events = make([]timed[E], 0, min(g.Rows(), windowRows)) // most rows are wanted
+						events = lists.take(min(g.Rows(), windowRows)) // most rows are wanted
 					}
 					events = append(events, timed[E]{at(e), e})
 				}

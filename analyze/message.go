@@ -30,7 +30,8 @@ type departure struct {
 	one    [1]*arrival // room for what is nearly always enough
 	begins *pathBegin
 	// flow is the first one of the publication, if a timeline is asked for.
-	flow Flow
+	flow    Flow
+	outlets *outletsOf // as passages found them last
 }
 
 // publishNumber identifies a publish as its enqueues name it: the process is that of one dataset, by a number of the
@@ -47,10 +48,10 @@ type arrival struct {
 	subscription *system.Subscription // nil where no message came
 	dataset      int
 	tid          int32
+	polled       bool
 	// callback is the one that the message started, begun at start and ended at end. Of a polled message it is the
 	// callback in which it was taken, nil outside of callbacks, and start is the take.
 	callback   *system.Callback
-	polled     bool
 	start, end int64
 	// within is the start of the callback in which a polled message was taken.
 	within int64

@@ -17,8 +17,9 @@ type messageReader struct {
 
 	enqueues slab[enqueue]
 	// Of timelines.
-	publications slab[Publication]
-	executions   slab[Execution]
+	departures   slab[departure]
+	publications reusedMaker[Publication]
+	executions   reusedMaker[Execution]
 
 	processes system.ProcessNumbers
 	numbers   [][]int32 // the query's numbers of processes, by dataset and the reader's number; 0 where not looked up yet

@@ -64,11 +64,13 @@ type passages struct {
 	inbound map[*system.Subscription]*inbound
 	queues  map[route]*flightQueue
 	ordered []*flightQueue // in the order in which they were made
-	outlets map[*system.Publisher][]outlet
+	outlets map[*system.Publisher]*outletsOf
 	buffers map[*system.Subscription]*slots
 	numbers map[publishNumber]*departure
 	retry   []*arrival // that came before their publish: the clocks of two hosts differ
 	tied    []*arrival // that were taken out of a buffer when the next message was put there
+
+	intra, middleware []timed[arrival] // room for those of a window
 }
 
 type route struct {
@@ -80,7 +82,7 @@ func newPassages(q *Query, include func(*system.Publisher, *system.Subscription)
 	p := &passages{
 		query: q, include: include, emit: emit,
 		byTopic: make(map[string][]*system.Subscription), byGID: make(map[string][]*system.Publisher), known: make(map[*system.Subscription]bool),
-		inbound: make(map[*system.Subscription]*inbound), queues: make(map[route]*flightQueue), outlets: make(map[*system.Publisher][]outlet),
+		inbound: make(map[*system.Subscription]*inbound), queues: make(map[route]*flightQueue), outlets: make(map[*system.Publisher]*outletsOf),
 		buffers: make(map[*system.Subscription]*slots), numbers: make(map[publishNumber]*departure),
 	}
 	for _, n := range q.Architecture.Nodes {
@@ -101,6 +103,9 @@ func (p *passages) learn(s *system.Subscription) {
 	if !p.known[s] && s.TopicName != "" {
 		p.known[s] = true
 		p.byTopic[s.TopicName] = append(p.byTopic[s.TopicName], s)
+		for _, of := range p.outlets {
+			of.former = true
+		}
 		clear(p.outlets)
 	}
 }
@@ -115,7 +120,8 @@ func (p *passages) add(w *messageWindow) {
 	for _, d := range w.departures {
 		p.depart(d)
 	}
-	intra, middleware := byTransport(w.arrivals)
+	p.intra, p.middleware = byTransport(w.arrivals, p.intra[:0], p.middleware[:0])
+	intra, middleware := p.intra, p.middleware
 	tied := p.tied
 	p.tied = nil
 	next := 0
@@ -140,6 +146,8 @@ func (p *passages) add(w *messageWindow) {
 			p.retry = append(p.retry, a.event)
 		}
 	}
+	clear(intra)
+	clear(middleware)
 	p.settle()
 	p.giveUpOverwritten(p.overwrittenBefore(w.limit - int64(takenPatience)))
 }
@@ -153,9 +161,8 @@ func (p *passages) overwrittenBefore(at int64) int64 {
 }
 
 // byTransport returns the messages that came through intra-process buffers and those that came through the middleware,
-// in the order in which they were there.
-func byTransport(arrivals []*arrival) (intra, middleware []timed[arrival]) {
-	middleware = make([]timed[arrival], 0, len(arrivals))
+// in the order in which they were there, appended to lists without any.
+func byTransport(arrivals []*arrival, intra, middleware []timed[arrival]) (_, _ []timed[arrival]) {
 	for _, a := range arrivals {
 		switch {
 		case a.subscription == nil:
@@ -176,22 +183,33 @@ type outlet struct {
 	queue        *flightQueue // nil until a message went there through the middleware
 }
 
-// outletsOf returns where a publisher's messages go to.
-func (p *passages) outletsOf(publisher *system.Publisher) []outlet {
-	outlets, ok := p.outlets[publisher]
-	if !ok {
-		for _, s := range p.byTopic[publisher.TopicName] {
-			if p.include(publisher, s) {
-				outlets = append(outlets, outlet{subscription: s})
+// outletsOf is where a publisher's messages go to. It is former when another subscription became known.
+type outletsOf struct {
+	outlets []outlet
+	former  bool
+}
+
+// outletsOf returns where a message goes to.
+func (p *passages) outletsOf(d *departure) []outlet {
+	if d.outlets != nil && !d.outlets.former {
+		return d.outlets.outlets
+	}
+	of := p.outlets[d.publisher]
+	if of == nil {
+		of = new(outletsOf)
+		for _, s := range p.byTopic[d.publisher.TopicName] {
+			if p.include(d.publisher, s) {
+				of.outlets = append(of.outlets, outlet{subscription: s})
 			}
 		}
-		p.outlets[publisher] = outlets
+		p.outlets[d.publisher] = of
 	}
-	return outlets
+	d.outlets = of
+	return of.outlets
 }
 
 func (p *passages) depart(d *departure) {
-	outlets := p.outletsOf(d.publisher)
+	outlets := p.outletsOf(d)
 	for i := range outlets {
 		s := outlets[i].subscription
 		// rclcpp hands messages to subscriptions of the process through buffers, and its rmw layer ignores local publishers

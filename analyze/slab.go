@@ -12,10 +12,18 @@ type slab[T any] struct {
 
 // new returns a zero value.
 func (s *slab[T]) new() *T {
+	v := s.next()
+	s.used()
+	return v
+}
+
+// next returns room for the next value, the same until used is called.
+func (s *slab[T]) next() *T {
 	if len(s.free) == 0 {
 		s.free = make([]T, slabSize)
 	}
-	v := &s.free[0]
-	s.free = s.free[1:]
-	return v
+	return &s.free[0]
 }
+
+// used says that the next value is another one.
+func (s *slab[T]) used() { s.free = s.free[1:] }

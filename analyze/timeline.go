@@ -9,7 +9,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// TimelineWindow is what programs did in a window of time.
+// TimelineWindow is what programs did in a window of time. It and what it points to, but for entities, is used again
+// for later windows.
 type TimelineWindow struct {
 	// Executions are in the order of their starts or, of those whose start is missing, of their ends.
 	Executions []*Execution
@@ -79,7 +80,7 @@ type Publication struct {
 	// Execution and no Poll were not received, as far as is known.
 	Flows []Flow
 
-	departure departure
+	departure *departure
 }
 
 // Poll is a message taken without a callback that it started.
@@ -112,7 +113,7 @@ type timelineColumns struct {
 
 // Timeline passes on what programs did, window after window: which callbacks ran, what was published, and how messages
 // went from publishes to callbacks and polls. Of a filter by topics it passes on the callbacks that receive, poll or
-// publish one of them. Messages join only if both of their ends are passed on.
+// publish one of them. Messages join only if both of their ends are passed on. A window may be used until each returns.
 func (q *Query) Timeline(ctx context.Context, each func(*TimelineWindow) error) error {
 	if len(q.filter.Topics) > 0 {
 		if err := q.LoadActivity(ctx); err != nil {
@@ -179,6 +180,10 @@ type timelineReading struct {
 	numbered uint64
 	// held is the last window: whose messages its callbacks and polls got may be told by the next one.
 	held *messagesInTime
+	// Memory that is used again.
+	spare     *messagesInTime
+	published reused[Publication]
+	executed  reused[Execution]
 }
 
 func (r *timelineReading) open(ctx context.Context, source *eventSource) (err error) {
@@ -196,28 +201,41 @@ func (r *timelineReading) open(ctx context.Context, source *eventSource) (err er
 		return err
 	}
 	r.enqueues, err = newStream(ctx, source, trace.TableEnqueue, []string{"enqueue_timestamp"}, selections.enqueues, (*messageReader).enqueue, func(e *enqueue) int64 { return e.at })
+	for _, reader := range source.readers {
+		reader.publications.memory, reader.executions.memory = &r.published, &r.executed
+	}
+	r.publications.chunks = func(worker int) [][]Publication { return source.readers[worker].publications.chunks }
+	r.executions.chunks = func(worker int) [][]Execution { return source.readers[worker].executions.chunks }
 	return err
 }
 
 // messagesInTime is a window beside what happened to its messages.
 type messagesInTime struct {
-	*TimelineWindow
-	polls    []*arrival
-	messages messageWindow
+	publications []*Publication
+	executions   []*Execution
+	polls        []*arrival
+	passed       []Poll
+	flows        []Flow
+	messages     messageWindow
+	// Of the window's events, and of no others.
+	published []heldChunks[Publication]
+	executed  []heldChunks[Execution]
 }
 
 func (r *timelineReading) reading(limit int64) (tasks []readTask, finish func() *messagesInTime) {
-	publicationTasks, publications := r.publications.reading(limit)
-	executionTasks, executions := r.executions.reading(limit)
+	publicationTasks, publications := r.publications.readingTo(limit)
+	executionTasks, executions := r.executions.readingTo(limit)
 	takeTasks, takes := r.takes.reading(limit)
-	enqueueTasks, enqueues := r.enqueues.reading(limit)
+	enqueueTasks, enqueues := r.enqueues.readingTo(limit)
 	return slices.Concat(publicationTasks, executionTasks, takeTasks, enqueueTasks), func() *messagesInTime {
-		w := &messagesInTime{TimelineWindow: &TimelineWindow{Publications: publications(), Executions: executions()}, polls: takes()}
-		w.messages = messageWindow{enqueues: enqueues(), limit: limit}
-		for _, p := range w.Publications {
-			w.messages.departures = append(w.messages.departures, &p.departure)
+		w := r.emptyWindow()
+		w.publications, w.executions, w.polls = publications(w.publications), executions(w.executions), takes()
+		w.published, w.executed = r.publications.settled, r.executions.settled
+		w.messages.enqueues, w.messages.limit = enqueues(w.messages.enqueues), limit
+		for _, p := range w.publications {
+			w.messages.departures = append(w.messages.departures, p.departure)
 		}
-		for _, e := range w.Executions {
+		for _, e := range w.executions {
 			if e.arrival.subscription != nil {
 				w.messages.arrivals = append(w.messages.arrivals, &e.arrival)
 			}
@@ -227,9 +245,24 @@ func (r *timelineReading) reading(limit int64) (tasks []readTask, finish func() 
 	}
 }
 
+// emptyWindow returns one in memory that is used again.
+func (r *timelineReading) emptyWindow() *messagesInTime {
+	w := r.spare
+	r.spare = nil
+	if w == nil {
+		w = new(messagesInTime)
+	}
+	clear(w.publications)
+	clear(w.messages.departures)
+	clear(w.messages.enqueues)
+	w.publications, w.executions, w.passed, w.flows = w.publications[:0], w.executions[:0], w.passed[:0], w.flows[:0]
+	w.messages.departures, w.messages.arrivals, w.messages.enqueues = w.messages.departures[:0], w.messages.arrivals[:0], w.messages.enqueues[:0]
+	return w
+}
+
 // add joins the messages of a window, and passes the window before on.
 func (r *timelineReading) add(w *messagesInTime) error {
-	for _, p := range w.Publications {
+	for _, p := range w.publications {
 		r.numbered++
 		p.Number, p.departure.flow = r.numbered, Flow(r.numbered<<flowBits)
 	}
@@ -247,7 +280,7 @@ func (r *timelineReading) join(p passage) {
 	if p.fate != Received || p.arrival.start < p.departure.at || !r.maySetOut(p.departure, p.subscription) {
 		return
 	}
-	i := slices.IndexFunc(r.passages.outletsOf(p.departure.publisher), func(o outlet) bool { return o.subscription == p.subscription })
+	i := slices.IndexFunc(r.passages.outletsOf(p.departure), func(o outlet) bool { return o.subscription == p.subscription })
 	if i >= 0 && i < 1<<flowBits {
 		p.arrival.flow = p.departure.flow + Flow(i)
 	}
@@ -264,33 +297,39 @@ func (r *timelineReading) pass() error {
 	if r.held == nil {
 		return nil
 	}
-	a := r.held.TimelineWindow
-	var flows []Flow
-	for _, p := range a.Publications {
-		first := len(flows)
-		for i, to := range r.passages.outletsOf(p.Publisher) {
-			if i < 1<<flowBits && p.departure.mayBeJoined() && r.maySetOut(&p.departure, to.subscription) {
-				flows = append(flows, p.departure.flow+Flow(i))
+	w := r.held
+	for _, p := range w.publications {
+		first := len(w.flows)
+		for i, to := range r.passages.outletsOf(p.departure) {
+			if i < 1<<flowBits && p.departure.mayBeJoined() && r.maySetOut(p.departure, to.subscription) {
+				w.flows = append(w.flows, p.departure.flow+Flow(i))
 			}
 		}
-		p.Flows = flows[first:len(flows):len(flows)]
+		p.Flows = w.flows[first:len(w.flows):len(w.flows)]
 	}
-	for _, e := range a.Executions {
+	for _, e := range w.executions {
 		e.Flow = e.arrival.flow
 	}
-	for _, poll := range r.held.polls {
+	for _, poll := range w.polls {
 		if r.query.filter.covers(poll.start) {
-			a.Polls = append(a.Polls, Poll{Subscription: poll.subscription, TID: poll.tid, At: poll.start, Flow: poll.flow})
+			w.passed = append(w.passed, Poll{Subscription: poll.subscription, TID: poll.tid, At: poll.start, Flow: poll.flow})
 		}
 	}
-	r.held = nil
-	return r.each(a)
+	err := r.each(&TimelineWindow{Executions: w.executions, Publications: w.publications, Polls: w.passed})
+	// Nothing of the window is looked for any more: what did not find its publish in the window after it never will.
+	for _, c := range w.published {
+		r.published.giveBack(c.chunks)
+	}
+	for _, c := range w.executed {
+		r.executed.giveBack(c.chunks)
+	}
+	r.held, r.spare = nil, w
+	return err
 }
 
 // publication makes a publication of a row: nil if it is not wanted, or no time of it is known.
 func (r *messageReader) publication(row *publicationColumns, dataset int) *Publication {
-	p := r.publications.new()
-	d := &p.departure
+	d := r.departures.next()
 	switch {
 	case r.setDeparture(d, &row.departureColumns, dataset, row.TopicName, row.NodeName):
 		d.written = r.query.clocks[dataset].orNone(row.Written)
@@ -300,7 +339,10 @@ func (r *messageReader) publication(row *publicationColumns, dataset int) *Publi
 	if !r.query.filter.covers(d.at) {
 		return nil
 	}
-	p.Publisher, p.TID, p.At, p.Status, p.Depth = d.publisher, row.TID, d.at, row.Status, row.Depth
+	p := r.publications.next()
+	*p = Publication{Publisher: d.publisher, TID: row.TID, At: d.at, Status: row.Status, Depth: row.Depth, departure: d}
+	r.publications.used()
+	r.departures.used()
 	return p
 }
 
@@ -338,23 +380,28 @@ func (r *messageReader) execution(row *timelineColumns, dataset int) *Execution 
 	if !at.Valid || !r.query.filter.covers(clock.correct(at.Value)) {
 		return nil
 	}
-	e := r.executions.new()
+	e := r.executions.next()
 	if row.Start.Valid {
 		if !r.setArrival(&e.arrival, &row.arrivalColumns, dataset, row.TopicName, row.NodeName) {
 			return nil
 		}
 		e.Callback, e.Start = e.arrival.callback, trace.Some(e.arrival.start)
-	} else if e.Callback = r.callback(&row.ProcessKey, row.Callback, row.End.Value); !r.wanted.callback(e.Callback) {
-		return nil
+	} else {
+		e.Callback, e.Start, e.arrival = r.callback(&row.ProcessKey, row.Callback, row.End.Value), trace.Optional[int64]{}, arrival{}
+		if !r.wanted.callback(e.Callback) {
+			return nil
+		}
 	}
-	if row.End.Valid {
-		e.End = trace.Some(clock.correct(row.End.Value))
+	e.End = row.End
+	if e.End.Valid {
+		e.End.Value = clock.correct(e.End.Value)
 	}
 	e.TID, e.CPU, e.EndCPU, e.Status, e.Depth, e.Overhead = row.TID, row.CPU, row.EndCPU, row.Status, row.Depth, row.Overhead
-	e.Parts = row.parts()
+	e.Parts, e.Named, e.Flow = row.parts(), nil, 0
 	if e.Callback.Node.Name == "" {
 		e.Named = &NamedCallback{Kind: row.Kind, NodeName: row.NodeName, TopicName: row.TopicName, Symbol: row.Symbol}
 	}
+	r.executions.used()
 	return e
 }
 
