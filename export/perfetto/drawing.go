@@ -233,10 +233,9 @@ func (d *drawing) execution(e *analyze.Execution, flow analyze.Flow) {
 	c.node.rate.add(d.packetWriter, e.At())
 	d.summary.Callbacks++
 	if !e.Start.Valid {
-		b := appendVarint(append(d.scratch[:0], c.instant...), eventTrackUUID, t.track)
-		b = appendNumber(b, d.cpu, int64(e.CPU))
+		b := appendNumber(d.scratch[:0], d.cpu, int64(e.CPU))
 		b = d.text(d.text(b, "status", string(e.Status)), "start", startNotSeen)
-		d.instantOn(t, e.At(), e.Depth, b)
+		d.instantOn(t, e.At(), e.Depth, c.instant, b)
 		return
 	}
 	begin := e.Start.Value
@@ -263,14 +262,13 @@ func (d *drawing) execution(e *analyze.Execution, flow analyze.Flow) {
 	}
 	onNode := c.node.lanes.free(&d.tracks, begin, openEnd(end))
 	// The node's comes first: by it Perfetto learns of the process, whose PID may have been another's.
-	d.scratch = appendVarint(append(d.scratch[:0], c.onNode...), eventTrackUUID, onNode.uuid)
-	d.occurred(begin, d.scratch)
-	b := d.arguments(appendVarint(append(d.scratch[:0], c.begin...), eventTrackUUID, track), e)
+	d.occurredOn(begin, c.onNode, onNode.uuid, nil)
+	b := d.arguments(d.scratch[:0], e)
 	if flow != 0 {
 		d.summary.Flows++
 		b = appendFixed64(b, eventTerminatingFlows, uint64(flow))
 	}
-	d.occurred(begin, b)
+	d.occurredOn(begin, c.begin, track, b)
 	d.scratch = b
 	if aside != nil {
 		d.end(aside.uuid, end.Value)
@@ -317,16 +315,16 @@ func (d *drawing) arguments(b []byte, e *analyze.Execution) []byte {
 	return b
 }
 
-// instantOn draws an instant on a thread's track, in what runs there then.
-func (d *drawing) instantOn(t *thread, at int64, depth int32, event []byte) {
+// instantOn draws an instant on a thread's track, in what runs there then. The event is as for occurredOn.
+func (d *drawing) instantOn(t *thread, at int64, depth int32, event, more []byte) {
 	left := len(t.open)
 	for left > 0 && t.open[left-1].isOverAt(at, depth) {
 		left--
 	}
 	t.closeTo(left, d)
 	t.last = max(t.last, at)
-	d.occurred(at, event)
-	d.scratch = event
+	d.occurredOn(at, event, t.track, more)
+	d.scratch = more
 }
 
 // publication draws a publish.
@@ -335,14 +333,14 @@ func (d *drawing) publication(p *analyze.Publication) {
 	of.rate.add(d.packetWriter, p.At)
 	d.summary.Publishes++
 	t := of.place.on(d, p.TID)
-	b := appendVarint(append(d.scratch[:0], of.event...), eventTrackUUID, t.track)
+	b := d.scratch[:0]
 	for _, flow := range p.Flows {
 		b = appendFixed64(b, eventFlowIDs, uint64(flow))
 	}
 	if p.Status != trace.PublishComplete {
 		b = d.text(b, "status", string(p.Status))
 	}
-	d.instantOn(t, p.At, p.Depth, b)
+	d.instantOn(t, p.At, p.Depth, of.event, b)
 }
 
 // take draws a polled message.
@@ -350,12 +348,12 @@ func (d *drawing) take(p *analyze.Poll, flow analyze.Flow) {
 	of := d.poll(p.Subscription)
 	d.summary.Polls++
 	t := of.place.on(d, p.TID)
-	b := appendVarint(append(d.scratch[:0], of.event...), eventTrackUUID, t.track)
+	b := d.scratch[:0]
 	if flow != 0 {
 		d.summary.Flows++
 		b = appendFixed64(b, eventTerminatingFlows, uint64(flow))
 	}
-	d.instantOn(t, p.At, deepest, b)
+	d.instantOn(t, p.At, deepest, of.event, b)
 }
 
 // deepest is the depth of what is in all that runs.
@@ -363,9 +361,11 @@ const deepest = 1 << 30
 
 // end ends the slice on a track that began last.
 func (d *drawing) end(track uint64, at int64) {
-	var b [16]byte
-	d.occurred(at, appendVarint(append(b[:0], byte(eventType)<<3, sliceEnd), eventTrackUUID, track))
+	d.occurredOn(at, endEvent, track, nil)
 }
+
+// endEvent is what the end of a slice begins with.
+var endEvent = appendVarint(nil, eventType, sliceEnd)
 
 // finish ends what is open, and the counters.
 func (d *drawing) finish() {

@@ -121,8 +121,7 @@ const nanosecondsPerSecond = 1_000_000_000
 
 // add counts something that happened at a time. Times do not go back.
 func (r *rate) add(out *packetWriter, at int64) {
-	second := at / nanosecondsPerSecond
-	if second != r.second {
+	if second := at / nanosecondsPerSecond; second != r.second {
 		r.end(out)
 		if r.count > 0 && second > r.second+1 {
 			r.write(out, r.second+1, 0)
