@@ -86,12 +86,15 @@ func (q *question) prepare(ctx context.Context, c console, filter analyze.Filter
 	return query, nil
 }
 
-// collectSeldom lets garbage grow to three times of what is in use, in place of once, unless the user has said how far:
-// a query keeps little, makes much, and takes a fifth less time so. A recording, which must stay small beside a
-// vehicle's programs, keeps Go's own measure.
-func collectSeldom(c console) {
+// collectSeldom lets garbage grow to three times of what is in use, in place of once: a query keeps little, makes much,
+// and takes a fifth less time so. A recording, which must stay small beside a vehicle's programs, keeps Go's own
+// measure.
+func collectSeldom(c console) { collectAt(c, 300) }
+
+// collectAt lets garbage grow to that percentage of what is in use, unless the user has said how far.
+func collectAt(c console, percent int) {
 	if c.getenv("GOGC") == "" {
-		debug.SetGCPercent(300)
+		debug.SetGCPercent(percent)
 	}
 }
 
