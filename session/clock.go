@@ -3,6 +3,7 @@ package session
 import (
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/timesync"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -29,6 +30,25 @@ func measureClock() trace.Clock {
 		}
 	}
 	return best
+}
+
+// clockMeter measures for table clock.
+type clockMeter struct {
+	sync *timesync.Reader
+}
+
+func newClockMeter() *clockMeter { return &clockMeter{sync: timesync.NewReader()} }
+
+// measure measures the offset, and notes how well real time is synchronized.
+func (m *clockMeter) measure() trace.Clock {
+	row := measureClock()
+	if state, ok := m.sync.Read(); ok {
+		row.Synchronized, row.SyncStatus = trace.Some(state.Synchronized), trace.Some(state.Status)
+		row.MaxError, row.EstimatedError = trace.Some(state.MaxError), trace.Some(state.EstimatedError)
+		row.RemainingAdjustment, row.TAIOffset = trace.Some(state.Remaining), trace.Some(state.TAI)
+		row.Frequency, row.Tick = trace.Some(state.Frequency), trace.Some(state.Tick)
+	}
+	return row
 }
 
 // datasetClock is the clock of the dataset: real time, at a distance from CLOCK_MONOTONIC that was measured once.

@@ -72,6 +72,7 @@ type Session struct {
 	processes     *processes
 	overhead      *overhead
 	clock         datasetClock
+	clocks        *clockMeter
 
 	recordedUntil atomic.Int64 // when the recording was closed, on the dataset's clock; 0 before
 
@@ -201,7 +202,8 @@ func (s *Session) configure() error {
 	if err != nil {
 		return fmt.Errorf("storing the configuration: %w", err)
 	}
-	s.clock = datasetClock{measureClock()}
+	s.clocks = newClockMeter()
+	s.clock = datasetClock{s.clocks.measure()}
 	host, err := describeHost()
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.merger.EmitEntities(true)
 	errs = append(errs, s.merger.Take(s.rows.Write), s.countLosses())
 	s.triggers.tick(until) // counts what waited for the last rows
-	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
+	errs = append(errs, s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clocks.measure()}}))
 	s.endMappings()
 	s.blind.tellAll(closed)
 	s.noteUnresolved()

@@ -50,7 +50,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 		case err := <-s.failed:
 			return trace.EndingError, err, false
 		case <-clock.C:
-			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{measureClock()}}))
+			s.journal.warn(s.writer.Write(&trace.Batch{Clocks: []trace.Clock{s.clocks.measure()}}))
 		case <-tick.C:
 			s.attacher.Verify()
 			s.follower.lookAtAll(ctx)

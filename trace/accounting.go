@@ -73,4 +73,24 @@ type Clock struct {
 	RealtimeOffset int64 `column:"realtime_offset" json:"realtime_offset"`
 	// Uncertainty is half the time that the measurement took, in nanoseconds.
 	Uncertainty int64 `column:"uncertainty" json:"uncertainty"`
+
+	// The rest is what the kernel knew of the synchronization of real time then (adjtimex(2)); null where it was not read.
+
+	// Synchronized: whoever sets the clock has said that it is synchronized, and has renewed that in time.
+	Synchronized Optional[bool] `column:"synchronized" json:"synchronized,omitzero"`
+	// SyncStatus are the bits STA_….
+	SyncStatus Optional[int32] `column:"sync_status" json:"sync_status,omitzero"`
+	// MaxError bounds how far real time is off, in nanoseconds, by what whoever sets the clock has told the kernel, which
+	// adds 500 µs each second. Who tells nothing of the way to the source of time sets it to 0 and leaves it.
+	MaxError Optional[int64] `column:"max_error" json:"max_error,omitzero"`
+	// EstimatedError is how far real time seems to be off, likewise.
+	EstimatedError Optional[int64] `column:"estimated_error" json:"estimated_error,omitzero"`
+	// RemainingAdjustment is how far real time is still to be slewed, in nanoseconds.
+	RemainingAdjustment Optional[int64] `column:"remaining_adjustment" json:"remaining_adjustment,omitzero"`
+	// Frequency is by how much the clock is made faster, in 2⁻¹⁶ parts per million; Tick is how many microseconds a tick
+	// of it has, 10,000 if it is not made faster by that, too.
+	Frequency Optional[int64] `column:"frequency" json:"frequency,omitzero"`
+	Tick      Optional[int64] `column:"tick" json:"tick,omitzero"`
+	// TAIOffset is how many seconds TAI is ahead of UTC; 0 if nobody has told the kernel.
+	TAIOffset Optional[int32] `column:"tai_offset" json:"tai_offset,omitzero"`
 }

@@ -172,7 +172,7 @@ func TestScanOfOtherSchemas(t *testing.T) {
 	}
 	rewritten := writeParquet(t, trace.TableClock, []widened{{&seven, &seven, &seven, &seven, "x"}})
 	rows, err := collect[trace.Clock](t.Context(), rewritten, trace.TableClock)
-	if want := []trace.Clock{{7, 7, 7, 7}}; err != nil || !reflect.DeepEqual(rows, want) {
+	if want := []trace.Clock{{MonotonicTimestamp: 7, RealtimeTimestamp: 7, RealtimeOffset: 7, Uncertainty: 7}}; err != nil || !reflect.DeepEqual(rows, want) {
 		t.Errorf("rewritten segment: %v, %v", rows, err)
 	}
 	strange := writeParquet(t, trace.TableClock, []otherType{{"7"}})
