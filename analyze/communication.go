@@ -48,9 +48,8 @@ type CommunicationLatency struct {
 	Unknown uint64 `report:"unknown,drop=5"`
 	// JoinedByTopic counts those of Count that were joined by topic and source timestamp alone.
 	JoinedByTopic uint64 `report:"joined_by_topic,detail"`
-	// ClockUncertainty bounds the error of the durations where they are between the clocks of two hosts, besides that of
-	// the hosts' synchronization; null on one host.
-	ClockUncertainty trace.Optional[int64] `report:"clock_uncertainty,duration,detail"`
+	// ClockAgreement is the worst of the durations'.
+	ClockAgreement
 
 	// OfEveryNode says that one of its ends is a publisher or a subscription that every node has (system.Standard). It is
 	// no column.
@@ -72,6 +71,7 @@ type CommunicationInstance struct {
 	Take                   trace.Optional[int64] `report:"take_timestamp,time,drop=3"`
 	CallbackStartTimestamp trace.Optional[int64] `report:"callback_start_timestamp,time"`
 	Latency                trace.Optional[int64] `report:"latency,duration"`
+	ClockAgreement
 }
 
 // Published returns when the message was published, which its latency counts from, in Unix nanoseconds.
@@ -143,7 +143,7 @@ type communicationPair struct {
 	distribution
 	fates         map[Fate]uint64
 	joinedByTopic uint64
-	uncertainty   trace.Optional[int64]
+	agreement     clockAgreement
 }
 
 func (c *communications) add(p passage) {
@@ -159,15 +159,20 @@ func (c *communications) add(p passage) {
 	pair.fates[p.fate]++
 	pair.begin(p.departure.at)
 	latency := p.latency()
+	var agreement ClockAgreement
 	if latency.Valid {
 		pair.addDuration(latency.Value)
-		pair.uncertainty = c.query.clockUncertainty(p.departure.dataset, p.arrival.dataset)
+		agreement = c.query.agreement(p.departure.dataset, p.departure.at, p.arrival.dataset, p.arrival.start)
+		pair.agreement.add(agreement)
+		c.query.warnOfContradiction(p.departure.dataset, p.arrival.dataset, latency.Value, agreement)
 	}
 	if p.joinedBy == JoinedByTopic {
 		pair.joinedByTopic++
 	}
 	if c.instances.wanted() {
-		c.instances.add(instanceOf(p, by, latency))
+		i := instanceOf(p, by, latency)
+		i.ClockAgreement = agreement
+		c.instances.add(i)
 	}
 }
 
@@ -196,7 +201,7 @@ func (c *communications) results() []CommunicationLatency {
 		results = append(results, CommunicationLatency{
 			CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Statistics: pair.statistics(),
 			Lost: pair.fates[Lost], Open: pair.fates[Open], Unknown: pair.fates[Unknown], JoinedByTopic: pair.joinedByTopic,
-			ClockUncertainty: pair.uncertainty, OfEveryNode: standard.Communication(by.publisher, by.subscription),
+			ClockAgreement: pair.agreement.worst, OfEveryNode: standard.Communication(by.publisher, by.subscription),
 		})
 	}
 	slices.SortFunc(results, func(a, b CommunicationLatency) int {

@@ -233,6 +233,12 @@ func TestCommunicationAcrossHosts(t *testing.T) {
 		{MonotonicTimestamp: 1_000, RealtimeTimestamp: 10_050, RealtimeOffset: 9_050, Uncertainty: 5},
 		{MonotonicTimestamp: 9_000, RealtimeTimestamp: 18_050, RealtimeOffset: 9_050, Uncertainty: 4},
 	}
+	for _, rows := range [][]trace.Clock{here.rows.Clocks, there.rows.Clocks} {
+		for i := range rows {
+			rows[i].Synchronized, rows[i].MaxError = trace.Some(true), trace.Some(int64(700_000))
+		}
+	}
+	here.session.Clock, there.session.Clock = here.rows.Clocks[0], there.rows.Clocks[0]
 	pub := here.publisher(here.node("/talker"), "/chatter", "aa")
 	here.publishes(pub, 10_100, 10_105, 0, 0)
 	here.publishes(pub, 11_100, 11_105, 0, 0)
@@ -248,8 +254,9 @@ func TestCommunicationAcrossHosts(t *testing.T) {
 	if len(results) != 1 || results[0].Count != 2 || results[0].Min.Value != -50 || results[0].Max.Value != 150 {
 		t.Fatalf("got %+v", results)
 	}
-	if got := results[0].ClockUncertainty; got != trace.Some(int64(3+5+50)) {
-		t.Errorf("the clocks are uncertain by %v, want 58", got)
+	// The kernel adds 500 µs each second, and the last measurement here is 6.1 µs old.
+	if got := results[0].ClockUncertainty; got != trace.Some(int64(3+5+2*1_200_000+3)) {
+		t.Errorf("the clocks are uncertain by %v, want 2,400,011", got)
 	}
 }
 

@@ -64,6 +64,15 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		func() error { return q.TimesOffCPU(ctx, func([]trace.Sched) error { return nil }) },
 		func() error { return q.Waits(ctx, func([]trace.Wait) error { return nil }) },
 		func() error { return q.SimTimes(ctx, func([]trace.SimTime) error { return nil }) },
+		func() error {
+			_, err := q.Clocks(ctx, func([]analyze.ClockBounds) error { return nil })
+			if errors.Is(err, analyze.ErrNothingSelected) {
+				return nil
+			}
+			return err
+		},
+		func() error { return q.AlignClocks(ctx, analyze.ClockOptions{ByMessages: true}) },
+		func() error { _, err := q.CommunicationLatency(ctx, nil); return err },
 	}
 }
 

@@ -18,8 +18,6 @@ type DetailedMessage struct {
 	Polled   bool
 	// CallbackEnd is when the callback that it started ended, in Unix nanoseconds; null where that is not known.
 	CallbackEnd trace.Optional[int64]
-	// ClockUncertainty is as in CommunicationLatency.
-	ClockUncertainty trace.Optional[int64]
 }
 
 // Messages passes on the instances of CommunicationLatency, in their order, with what they are about.
@@ -44,7 +42,10 @@ func (q *Query) detailed(p passage) DetailedMessage {
 		CommunicationInstance: instanceOf(p, p.by(), p.latency()), Publisher: p.departure.publisher, Subscription: p.subscription,
 	}
 	if a := p.arrival; a != nil {
-		m.Callback, m.Polled, m.ClockUncertainty = a.callback, a.polled, q.clockUncertainty(p.departure.dataset, a.dataset)
+		m.Callback, m.Polled = a.callback, a.polled
+		if m.Latency.Valid {
+			m.ClockAgreement = q.agreement(p.departure.dataset, p.departure.at, a.dataset, a.start)
+		}
 		if !a.polled {
 			m.CallbackEnd = optionalTime(a.end)
 		}

@@ -37,6 +37,8 @@ type PathHop struct {
 	// Dropped.
 	Messages uint64 `report:"messages,drop=8"`
 	Dropped  uint64 `report:"dropped_messages"`
+	// ClockAgreement is the worst of the durations'.
+	ClockAgreement
 }
 
 // PathHopInstance is one hop of one message that went all the way along a path or, if that is asked for, of a message
@@ -55,6 +57,7 @@ type PathHopInstance struct {
 	Begin     int64                 `report:"begin_timestamp,time"`
 	End       trace.Optional[int64] `report:"end_timestamp,time,drop=3"`
 	Latency   trace.Optional[int64] `report:"latency,duration"`
+	ClockAgreement
 }
 
 // at is when the way began, if that is known: its hops stay together so.

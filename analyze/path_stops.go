@@ -102,7 +102,7 @@ func (s *pathStops) tellOf(m stopped, at int64) {
 		stop := &s.stop
 		stop.path, stop.hop, stop.fate, stop.at = place.path, place.hop, m.fate, at
 		stop.times = append(stop.times[:0], make([]int64, place.hop+1)...)
-		if stop.from = place.path.followBack(place.node, m.arrival, m.departure, stop.times); stop.from != nil && place.path.fromCallback {
+		if stop.from = place.path.followBack(place.node, m.arrival, m.departure, stop.times, nil); stop.from != nil && place.path.fromCallback {
 			stop.times[0] = stop.from.at
 		}
 		s.tell(stop)

@@ -53,6 +53,10 @@ type way struct {
 	path  *trackedPath
 	from  *pathBegin
 	times []int64 // of the ends of its hops, after the begin
+	// datasets are those that the times are of, and agreements how well the clocks of the way's ends, and of those of each
+	// of its hops, agree: nil where there is one clock.
+	datasets   []int
+	agreements []ClockAgreement
 }
 
 func (w *way) begin() int64 { return w.times[0] }
@@ -65,11 +69,30 @@ func (w *way) eachHop(tell func(PathHopInstance)) {
 		Path: p.name, Instance: trace.Some(p.total.count), Kind: HopPath, Name: p.name, Fate: Received, PathBegin: trace.Some(w.begin()),
 		Begin: w.begin(), End: trace.Some(w.end()), Latency: trace.Some(w.end() - w.begin()),
 	}
+	instance.ClockAgreement = w.agreement(0)
 	tell(instance)
 	for i, hop := range p.hops {
+		instance.ClockAgreement = w.agreement(i + 1)
 		instance.Hop, instance.Kind, instance.Name = i+1, hop.kind, hop.name
 		instance.Begin, instance.End, instance.Latency = w.times[i], trace.Some(w.times[i+1]), trace.Some(w.times[i+1]-w.times[i])
 		tell(instance)
+	}
+}
+
+// agreement is that of a hop, which counts from 1, or of the whole way.
+func (w *way) agreement(hop int) ClockAgreement {
+	if w.agreements == nil {
+		return ClockAgreement{}
+	}
+	return w.agreements[hop]
+}
+
+// judge finds how well the clocks agree.
+func (w *way) judge(q *Query) {
+	last := len(w.times) - 1
+	w.agreements[0] = q.agreement(w.datasets[0], w.times[0], w.datasets[last], w.times[last])
+	for i := range last {
+		w.agreements[i+1] = q.agreement(w.datasets[i], w.times[i], w.datasets[i+1], w.times[i+1])
 	}
 }
 
@@ -89,6 +112,7 @@ type trackedPath struct {
 	name           string
 	hops           []*trackedHop
 	total          distribution
+	agreement      clockAgreement
 	begun, reached uint64     // begins, and those of them that led to an end
 	last           *pathBegin // the newest
 	way            way        // reused
@@ -101,10 +125,11 @@ type trackedPath struct {
 
 type trackedHop struct {
 	distribution
-	kind    HopKind
-	name    string
-	context system.ContextType
-	count   *hopCount
+	agreement clockAgreement
+	kind      HopKind
+	name      string
+	context   system.ContextType
+	count     *hopCount
 	// subscription is where the message arrived, in front of or at the end of the hop; publisher is where it left the
 	// node. They are nil where the hop has no such end.
 	subscription *system.Subscription
@@ -208,6 +233,9 @@ func (t *pathTracker) addPath(p *system.Path) error {
 		return nil
 	}
 	tracked.way = way{path: tracked, times: make([]int64, len(tracked.hops)+1)}
+	if len(t.query.hosts.list) > 1 {
+		tracked.way.datasets, tracked.way.agreements = make([]int, len(tracked.hops)+1), make([]ClockAgreement, len(tracked.hops)+1)
+	}
 	if first.Subscription != nil {
 		t.beginsIn[first.Subscription] = append(t.beginsIn[first.Subscription], tracked)
 	} else {
@@ -393,7 +421,10 @@ func (t *pathTracker) completeAt(a *arrival, w *way) {
 		p.endless++
 	default:
 		w.times[len(w.times)-1] = a.end
-		p.early = append(p.early, &way{path: p, from: w.from, times: slices.Clone(w.times)})
+		if w.datasets != nil {
+			w.datasets[len(w.datasets)-1] = a.dataset
+		}
+		p.early = append(p.early, &way{path: p, from: w.from, times: slices.Clone(w.times), datasets: slices.Clone(w.datasets), agreements: slices.Clone(w.agreements)})
 	}
 }
 
@@ -415,18 +446,22 @@ func (p *trackedPath) follow(a *arrival, d *departure) *way {
 	if p.toCallback {
 		at--
 	}
-	if w.from = p.followBack(len(p.Nodes)-1, a, d, w.times[:at+1]); w.from == nil {
+	if w.from = p.followBack(len(p.Nodes)-1, a, d, w.times[:at+1], w.datasets); w.from == nil {
 		return nil
 	}
 	if p.fromCallback {
 		w.times[0] = w.from.at
+		if w.datasets != nil {
+			w.datasets[0] = w.datasets[1]
+		}
 	}
 	return w
 }
 
 // followBack follows a message back from the node of that index, where it arrived or was published, to its begin; nil
-// where it has none that is asked for. times get when it passed the hops, from the last on.
-func (p *trackedPath) followBack(node int, a *arrival, d *departure, times []int64) *pathBegin {
+// where it has none that is asked for. times get when it passed the hops, from the last on, and datasets, if not nil,
+// who has recorded that.
+func (p *trackedPath) followBack(node int, a *arrival, d *departure, times []int64, datasets []int) *pathBegin {
 	var begins *pathBegin
 	at := len(times) - 1
 	for i := node; i >= 0; i-- {
@@ -436,6 +471,9 @@ func (p *trackedPath) followBack(node int, a *arrival, d *departure, times []int
 				return nil
 			}
 			times[at] = d.at
+			if datasets != nil {
+				datasets[at] = d.dataset
+			}
 			at--
 			if n.Subscription == nil {
 				begins = d.begins
@@ -446,6 +484,9 @@ func (p *trackedPath) followBack(node int, a *arrival, d *departure, times []int
 			}
 		}
 		times[at] = a.start
+		if datasets != nil {
+			datasets[at] = a.dataset
+		}
 		at--
 		d, begins = a.from, a.begins
 		a = nil
@@ -482,8 +523,13 @@ func (t *pathTracker) completePath(w *way) {
 		p.reached++
 	}
 	p.total.add(w.begin(), w.end()-w.begin())
+	if w.datasets != nil {
+		w.judge(t.query)
+		p.agreement.add(w.agreement(0))
+	}
 	for i, hop := range p.hops {
 		hop.add(w.times[i], w.times[i+1]-w.times[i])
+		hop.agreement.add(w.agreement(i + 1))
 	}
 	t.completed(w)
 }
@@ -505,13 +551,13 @@ func (p *trackedPath) results(ctx context.Context) ([]PathHop, error) {
 	// Ranking the latencies of a hop takes long, and hops do not depend on each other.
 	err := scan.InParallel(ctx, len(results), func(_ context.Context, _, i int) error {
 		if i == 0 {
-			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Messages: p.begun, Dropped: p.begun - p.reached}
+			results[i] = PathHop{Path: p.name, Kind: HopPath, Name: p.name, Statistics: p.total.statistics(), Messages: p.begun, Dropped: p.begun - p.reached, ClockAgreement: p.agreement.worst}
 			return nil
 		}
 		hop := p.hops[i-1]
 		results[i] = PathHop{
 			Path: p.name, Hop: i, Kind: hop.kind, Name: hop.name, Context: hop.context, Statistics: hop.statistics(),
-			Messages: hop.count.messages, Dropped: hop.count.dropped,
+			Messages: hop.count.messages, Dropped: hop.count.dropped, ClockAgreement: hop.agreement.worst,
 		}
 		return nil
 	})

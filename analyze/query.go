@@ -42,29 +42,36 @@ type Query struct {
 	// differ: else messages may seem lost.
 	WindowRows int
 
-	datasets []*trace.Dataset
-	clocks   []clockCorrection
-	filter   Filter
-	unknown  *system.Unknowns
-	recorded *recordedProcesses
-	homes    processHomes
-	loader   *system.Loader
-	active   bool // loader has read which callbacks publish and poll what
-	fused    bool // it was inferred which nodes fuse what they receive
+	datasets       []*trace.Dataset
+	clocks         []clockCorrection
+	hosts          *clockHosts
+	alignment      clockAlignment
+	warnedOfClocks map[[2]int]bool
+	filter         Filter
+	unknown        *system.Unknowns
+	recorded       *recordedProcesses
+	homes          processHomes
+	loader         *system.Loader
+	active         bool // loader has read which callbacks publish and poll what
+	fused          bool // it was inferred which nodes fuse what they receive
 }
 
 // NewQuery prepares a question: it reads the entities and the clocks.
 func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*Query, error) {
-	q := &Query{datasets: datasets, filter: filter, unknown: system.NewUnknowns(system.NewUnknownLimit()), recorded: new(recordedProcesses)}
+	q := &Query{
+		datasets: datasets, filter: filter, unknown: system.NewUnknowns(system.NewUnknownLimit()), recorded: new(recordedProcesses),
+		warnedOfClocks: make(map[[2]int]bool),
+	}
 	for _, d := range datasets {
 		if w := d.Warning(); w != "" {
 			q.Warnings = append(q.Warnings, w)
 		}
 	}
 	var err error
-	if q.clocks, err = clockCorrections(ctx, datasets, q.warnOfDamage); err != nil {
+	if q.hosts, err = newClockHosts(ctx, datasets, q.warnOfDamage); err != nil {
 		return nil, err
 	}
+	q.align(newRecordedClocks(q.hosts, nil))
 	if q.homes, err = q.findHomes(ctx); err != nil {
 		return nil, err
 	}
@@ -118,15 +125,6 @@ func (q *Query) warnOfLosses(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// clockUncertainty bounds the error of the difference of two times, besides that of the hosts' synchronization; null
-// where both are on one clock.
-func (q *Query) clockUncertainty(a, b int) trace.Optional[int64] {
-	if a == b || len(q.clocks[a].points) == 0 && len(q.clocks[b].points) == 0 {
-		return trace.Optional[int64]{}
-	}
-	return trace.Some(q.clocks[a].uncertainty + q.clocks[b].uncertainty)
 }
 
 // covers tells whether an instance that began at that time is asked for.

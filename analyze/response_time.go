@@ -16,6 +16,8 @@ type ResponseTime struct {
 	Path string           `report:"path,heading"`
 	Case ResponseTimeCase `report:"case"`
 	Statistics
+	// ClockAgreement is the worst of the durations'.
+	ClockAgreement
 }
 
 // ResponseTimeCase says from when on a response time counts.
@@ -41,6 +43,8 @@ type ResponseTimeInstance struct {
 	Best                     int64  `report:"best,duration"`
 	Worst                    int64  `report:"worst,duration"`
 	WorstWithExternalLatency int64  `report:"worst_with_external_latency,duration"`
+	// ClockAgreement is the worst of the three.
+	ClockAgreement
 }
 
 // ResponseTimeInputInstance is the response time of one input: until the first output that was made of it, or of a
@@ -50,6 +54,7 @@ type ResponseTimeInputInstance struct {
 	Input        int64  `report:"input_timestamp,time"`
 	Output       int64  `report:"output_timestamp,time"`
 	ResponseTime int64  `report:"response_time,duration"`
+	ClockAgreement
 }
 
 // ResponseTime answers how fast paths react. each and eachInput, if not nil, get the flows and the inputs, in the order
@@ -60,12 +65,12 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options 
 	inputs := newSeries(eachInput, func(i *ResponseTimeInputInstance) int64 { return i.Input })
 	flush := func() error { return errors.Join(flows.flush(), inputs.flush()) }
 	responses := make(map[*trackedPath]*responseTimes)
-	t, err := newPathTracker(q, paths, options, func(w *way) { responses[w.path].add(w.from, w.end()) })
+	t, err := newPathTracker(q, paths, options, func(w *way) { responses[w.path].addWay(w) })
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range t.paths {
-		responses[p] = &responseTimes{path: p.name, respond: flows.add, respondTo: inputs.add}
+		responses[p] = &responseTimes{query: q, path: p.name, respond: flows.add, respondTo: inputs.add}
 	}
 	if err := t.track(ctx, flush); err != nil {
 		return nil, err
@@ -78,10 +83,10 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options 
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%d outputs of %s have no response time: by the clocks of their hosts they were there before their inputs", r.reversed, p.name))
 		}
 		results = append(results,
-			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: r.best.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: r.worst.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics()},
-			ResponseTime{Path: p.name, Case: ResponseAll, Statistics: r.all.statistics()})
+			ResponseTime{Path: p.name, Case: ResponseBest, Statistics: r.best.statistics(), ClockAgreement: r.agreed.best.worst},
+			ResponseTime{Path: p.name, Case: ResponseWorst, Statistics: r.worst.statistics(), ClockAgreement: r.agreed.worst.worst},
+			ResponseTime{Path: p.name, Case: ResponseWorstWithExternalLatency, Statistics: r.external.statistics(), ClockAgreement: r.agreed.external.worst},
+			ResponseTime{Path: p.name, Case: ResponseAll, Statistics: r.all.statistics(), ClockAgreement: r.agreed.all.worst})
 	}
 	return results, errors.Join(flows.end(q), inputs.end(q))
 }
@@ -89,16 +94,35 @@ func (q *Query) ResponseTime(ctx context.Context, paths []*system.Path, options 
 // responseTimes computes the response times of the flows of a path from the ways that reached its end, in the order of
 // their ends.
 type responseTimes struct {
+	query                      *Query
 	path                       string
 	respond                    func(ResponseTimeInstance)
 	respondTo                  func(ResponseTimeInputInstance)
 	best, worst, external, all distribution
+	agreed                     struct{ best, worst, external, all clockAgreement }
+	first, last                int // the datasets of the path's ends, if there are several clocks
 
 	newest *pathBegin // of the ways with the last output; nil before the first
 	output int64
 	former *pathBegin // the input of the flow before
 
 	reversed uint64 // ways that end before they begin
+}
+
+// addWay takes a way.
+func (r *responseTimes) addWay(w *way) {
+	if w.datasets != nil {
+		r.first, r.last = w.datasets[0], w.datasets[len(w.datasets)-1]
+	}
+	r.add(w.from, w.end())
+}
+
+// agreement is that of an input and the output.
+func (r *responseTimes) agreement(input int64) ClockAgreement {
+	if r.first == r.last {
+		return ClockAgreement{}
+	}
+	return r.query.agreement(r.first, input, r.last, r.output)
 }
 
 // add takes a way. Those that end before they begin (clocks that differ) are left out.
@@ -138,13 +162,22 @@ func (r *responseTimes) respondFrom(of *pathBegin) {
 		if b.setOut < oldest.setOut {
 			oldest = b
 		}
-		input := ResponseTimeInputInstance{Path: r.path, Input: b.at, Output: r.output, ResponseTime: r.output - b.at}
+		input := ResponseTimeInputInstance{Path: r.path, Input: b.at, Output: r.output, ResponseTime: r.output - b.at, ClockAgreement: r.agreement(b.at)}
+		r.agreed.all.add(input.ClockAgreement)
 		r.all.add(input.Input, input.ResponseTime)
 		r.respondTo(input)
 	}
 	flow := ResponseTimeInstance{
 		Path: r.path, Input: of.at, Output: r.output, Best: r.output - of.at, Worst: r.output - oldest.at, WorstWithExternalLatency: r.output - r.former.at,
 	}
+	r.agreed.best.add(r.agreement(of.at))
+	r.agreed.worst.add(r.agreement(oldest.at))
+	r.agreed.external.add(r.agreement(r.former.at))
+	var worst clockAgreement
+	for _, from := range []*pathBegin{of, oldest, r.former} {
+		worst.add(r.agreement(from.at))
+	}
+	flow.ClockAgreement = worst.worst
 	r.best.add(flow.Input, flow.Best)
 	r.worst.add(flow.Input, flow.Worst)
 	r.external.add(flow.Input, flow.WorstWithExternalLatency)

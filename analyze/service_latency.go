@@ -44,6 +44,8 @@ type ServiceLatency struct {
 	// Unanswered is the number of calls of which the begin of the part was seen, and not its end. Where a side was not
 	// recorded that is every call.
 	Unanswered uint64 `report:"unanswered"`
+	// ClockAgreement is the worst of the durations'.
+	ClockAgreement
 }
 
 // ServiceCall is one call. Steps that were not seen are null.
@@ -89,7 +91,8 @@ type callKey struct {
 // serviceStep is one step on the query's clock.
 type serviceStep struct {
 	serviceColumns
-	at int64
+	at      int64
+	dataset int
 }
 
 // keptCalls is the number of calls that are kept because steps of them may still come: beyond it the one that began
@@ -118,7 +121,7 @@ func (q *Query) ServiceLatency(ctx context.Context, each func([]ServiceCall) err
 				names.complete(&row)
 				if matches(q.filter.Topics, row.ServiceName) {
 					at := q.clocks[g.dataset].correct(row.StepTimestamp)
-					steps = append(steps, timed[serviceStep]{at, &serviceStep{row, at}})
+					steps = append(steps, timed[serviceStep]{at, &serviceStep{row, at, g.dataset}})
 				}
 			}
 			return nil
@@ -203,6 +206,8 @@ type openCall struct {
 	ServiceCall
 	key    callKey
 	server system.Place // zero where none was seen
+	// clientDataset and serverDataset have the steps of either side.
+	clientDataset, serverDataset int
 }
 
 func newCall(key callKey, s *serviceStep) *openCall {
@@ -222,6 +227,7 @@ type serviceParts struct {
 type servicePart struct {
 	distribution
 	unanswered uint64
+	agreement  clockAgreement
 }
 
 func (c *serviceCalls) add(s *serviceStep) {
@@ -251,7 +257,7 @@ func (c *serviceCalls) addAlone(key callKey, s *serviceStep) {
 	call := newCall(key, s)
 	call.take(s)
 	c.alone++
-	c.finish(&call.ServiceCall)
+	c.finish(call)
 }
 
 // take adds a step to a call.
@@ -269,9 +275,10 @@ func (call *openCall) take(s *serviceStep) {
 	}
 	switch s.Step {
 	case trace.RequestSent, trace.ResponseTaken:
-		call.ClientNode, call.ClientPID = s.NodeName, s.PID
+		call.ClientNode, call.ClientPID, call.clientDataset = s.NodeName, s.PID, s.dataset
 	default:
 		call.ServerNode, call.ServerPID, call.server = s.NodeName, s.PID, system.Place{Process: s.ProcessKey, Address: s.ServiceHandle}
+		call.serverDataset = s.dataset
 	}
 }
 
@@ -315,7 +322,7 @@ func (call *openCall) mayBeOf(s *serviceStep) bool {
 func (c *serviceCalls) begin(key callKey, s *serviceStep) *list.Element {
 	call := newCall(key, s)
 	if of := c.sibling(key, s); of != nil {
-		call.ClientNode, call.ClientPID, call.RequestSent = of.ClientNode, of.ClientPID, of.RequestSent
+		call.ClientNode, call.ClientPID, call.RequestSent, call.clientDataset = of.ClientNode, of.ClientPID, of.RequestSent, of.clientDataset
 	}
 	if c.order.Len() == c.kept {
 		first := c.order.Front()
@@ -350,7 +357,7 @@ func (c *serviceCalls) close(element *list.Element) {
 	if len(c.open[call.key]) == 0 {
 		delete(c.open, call.key)
 	}
-	c.finish(&call.ServiceCall)
+	c.finish(call)
 }
 
 // mayBeAnswered tells whether a side was seen to begin the call and not to end it.
@@ -370,7 +377,7 @@ func (call *ServiceCall) has(step trace.ServiceStep) bool {
 	return call.ResponseTaken.Valid
 }
 
-func (c *serviceCalls) finish(call *ServiceCall) {
+func (c *serviceCalls) finish(call *openCall) {
 	begin := scan.FirstTime(call.RequestSent, call.RequestTaken, call.ResponseSent, call.ResponseTaken)
 	f := &c.query.filter
 	if !f.covers(begin) || !matches(f.Nodes, call.ClientNode, call.ServerNode) ||
@@ -385,13 +392,19 @@ func (c *serviceCalls) finish(call *ServiceCall) {
 	}
 	parts.call.add(call.RequestSent, call.ResponseTaken)
 	parts.request.add(call.RequestSent, call.RequestTaken)
+	if call.RequestSent.Valid && call.RequestTaken.Valid {
+		parts.request.agreement.add(c.query.agreement(call.clientDataset, call.RequestSent.Value, call.serverDataset, call.RequestTaken.Value))
+	}
+	if call.ResponseSent.Valid && call.ResponseTaken.Valid {
+		parts.response.agreement.add(c.query.agreement(call.serverDataset, call.ResponseSent.Value, call.clientDataset, call.ResponseTaken.Value))
+	}
 	parts.server.add(call.RequestTaken, call.ResponseSent)
 	parts.response.add(call.ResponseSent, call.ResponseTaken)
 	if c.finished.wanted() {
 		if call.RequestSent.Valid && call.ResponseTaken.Valid {
 			call.Latency = trace.Some(call.ResponseTaken.Value - call.RequestSent.Value)
 		}
-		c.finished.add(*call)
+		c.finished.add(call.ServiceCall)
 	}
 }
 
@@ -438,7 +451,7 @@ func (c *serviceCalls) results() []ServiceLatency {
 			of   *servicePart
 		}{{PartCall, &parts.call}, {PartRequest, &parts.request}, {PartServer, &parts.server}, {PartResponse, &parts.response}} {
 			if part.of.began > 0 {
-				results = append(results, ServiceLatency{ServiceLabel: label, Part: part.name, Statistics: part.of.statistics(), Unanswered: part.of.unanswered})
+				results = append(results, ServiceLatency{ServiceLabel: label, Part: part.name, Statistics: part.of.statistics(), Unanswered: part.of.unanswered, ClockAgreement: part.of.agreement.worst})
 			}
 		}
 	}

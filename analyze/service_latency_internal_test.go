@@ -18,9 +18,9 @@ func TestFewServiceCallsAreKept(t *testing.T) {
 			c := newServiceCalls(&Query{unknown: system.NewUnknowns(system.NewUnknownLimit())}, kept, nil)
 			for i := range int64(calls) {
 				// An answer comes when a few more calls have begun.
-				c.add(&serviceStep{serviceColumns{Step: steps[0], ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i})
+				c.add(&serviceStep{serviceColumns{Step: steps[0], ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i, 0})
 				if i >= kept/2 {
-					c.add(&serviceStep{serviceColumns{Step: steps[1], ClientGID: "aa", SequenceNumber: i - kept/2, ServiceName: "/add"}, 100*i + 7})
+					c.add(&serviceStep{serviceColumns{Step: steps[1], ClientGID: "aa", SequenceNumber: i - kept/2, ServiceName: "/add"}, 100*i + 7, 0})
 				}
 				if len(c.open) > kept || c.order.Len() != len(c.open) {
 					t.Fatalf("%d calls are kept, %d in order", len(c.open), c.order.Len())
@@ -48,9 +48,9 @@ func TestLateAnswersAreWarnedOf(t *testing.T) {
 	const kept = 8
 	c := newServiceCalls(&Query{unknown: system.NewUnknowns(system.NewUnknownLimit())}, kept, nil)
 	for i := range int64(kept + 1) {
-		c.add(&serviceStep{serviceColumns{Step: trace.RequestSent, ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i})
+		c.add(&serviceStep{serviceColumns{Step: trace.RequestSent, ClientGID: "aa", SequenceNumber: i, ServiceName: "/add"}, 100 * i, 0})
 	}
-	c.add(&serviceStep{serviceColumns{Step: trace.ResponseTaken, ClientGID: "aa", SequenceNumber: 0, ServiceName: "/add"}, 10_000})
+	c.add(&serviceStep{serviceColumns{Step: trace.ResponseTaken, ClientGID: "aa", SequenceNumber: 0, ServiceName: "/add"}, 10_000, 0})
 	c.end()
 	for _, r := range c.results() {
 		if r.Part == PartCall && (r.Count != 0 || r.Unanswered != kept+1) {

@@ -43,6 +43,8 @@ type column struct {
 	detail bool // left out of the aligned table
 	// heading stands above the rows that have it, in place of a column of the aligned table.
 	heading bool
+	// sparse leaves it out of an aligned table whose first rows have no value of it.
+	sparse bool
 	// prose is broken into lines where an aligned table has no room for it.
 	prose bool
 	// drop is when an aligned table without room leaves the column out, the lower the earlier; 0 is after all others.
@@ -114,6 +116,8 @@ func newColumn(field reflect.StructField, tag string) (column, error) {
 		case option == "":
 		case option == "detail":
 			c.detail = true
+		case option == "sparse":
+			c.sparse = true
 		case option == "heading" && c.kind == kindText:
 			c.heading = true
 		case option == "prose" && c.kind == kindText:

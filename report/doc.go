@@ -18,7 +18,7 @@
 // can be read at a glance.
 //
 // The option detail leaves a column out of the aligned table. With heading, a text stands once above the rows that have
-// it, in place of a column.
+// it, in place of a column. With sparse, a column is left out if none of the first thousand rows has a value of it.
 //
 // A table on a terminal fits it. Names are shortened in the middle as far as they can still be read, and prose (an
 // option) is broken into lines. Then columns are left out: those with the option drop=N, the lowest N first, then the

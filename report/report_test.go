@@ -61,6 +61,28 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A sparse column is in a table only if it has a value, and in all other forms in any case.
+func TestSparseColumn(t *testing.T) {
+	type line struct {
+		Name   string                `report:"name"`
+		Within trace.Optional[int64] `report:"within,duration,sparse"`
+		Count  uint64                `report:"count"`
+	}
+	without, with := []line{{Name: "a"}, {Name: "b", Count: 7}}, []line{{Name: "a"}, {Name: "b", Within: trace.Some(int64(5)), Count: 7}}
+	for want, rows := range map[string][]line{
+		"NAME  COUNT\na         0\nb         7\n":                         without,
+		"NAME  WITHIN  COUNT\na          -      0\nb       5 ns      7\n": with,
+		"NAME  COUNT\n": nil,
+	} {
+		if got := write(t, report.Table, rows); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	if got := write(t, report.CSV, without); got != "name,within,count\na,,0\nb,,7\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // grouped has another row's columns behind one of its own.
 type grouped struct {
 	Group string `report:"group"`

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"reflect"
+	"slices"
 )
 
 // fittedRows is the number of rows that decide how wide the columns of an aligned table are. Later rows are written as
@@ -30,20 +31,14 @@ type tableRow struct {
 
 func newTableSink(w io.Writer, screen *Screen, columns []column) *tableSink {
 	s := &tableSink{out: bufio.NewWriter(w), screen: screen}
-	var shown []layoutColumn
 	for _, c := range columns {
 		switch {
 		case c.heading:
 			s.heading = &c
 		case !c.detail:
 			s.columns = append(s.columns, c)
-			shown = append(shown, layoutColumn{
-				title: c.title(), right: c.kind != kindText, elastic: c.kind == kindText && c.value.Kind() == reflect.String,
-				prose: c.prose, drop: c.drop,
-			})
 		}
 	}
-	s.layout = newLayout(screen, shown)
 	return s
 }
 
@@ -70,6 +65,15 @@ func (s *tableSink) write(value reflect.Value) error {
 }
 
 func (s *tableSink) settle() {
+	s.leaveOutEmpty()
+	var shown []layoutColumn
+	for _, c := range s.columns {
+		shown = append(shown, layoutColumn{
+			title: c.title(), right: c.kind != kindText, elastic: c.kind == kindText && c.value.Kind() == reflect.String,
+			prose: c.prose, drop: c.drop,
+		})
+	}
+	s.layout = newLayout(s.screen, shown)
 	rows := make([][]string, len(s.waiting))
 	for i, row := range s.waiting {
 		rows[i] = row.cells
@@ -80,6 +84,19 @@ func (s *tableSink) settle() {
 		s.writeRow(row)
 	}
 	s.waiting, s.settled = nil, true
+}
+
+// leaveOutEmpty leaves the sparse columns out that have no value.
+func (s *tableSink) leaveOutEmpty() {
+	for i := len(s.columns) - 1; i >= 0; i-- {
+		if !s.columns[i].sparse || slices.ContainsFunc(s.waiting, func(row tableRow) bool { return row.cells[i] != Absent }) {
+			continue
+		}
+		s.columns = slices.Delete(s.columns, i, i+1)
+		for r := range s.waiting {
+			s.waiting[r].cells = slices.Delete(s.waiting[r].cells, i, i+1)
+		}
+	}
 }
 
 func (s *tableSink) writeRow(row tableRow) {

@@ -29,8 +29,8 @@ const (
 	lossInterval = 250 * time.Millisecond
 	// tickInterval is the pace of what need not be prompt: looking at all processes, closing segments, telling the user.
 	tickInterval = attaching.NoticeTime
-	// clockInterval is the pace of the clock table.
-	clockInterval = 10 * time.Second
+	// clockInterval is the pace of the clock table: meanwhile the kernel's bound of its error grows by 0.5 ms.
+	clockInterval = time.Second
 )
 
 // Options are what a session needs beside its configuration.

@@ -76,7 +76,7 @@ func TestExamples(t *testing.T) {
 		})
 	}
 	folder := t.TempDir()
-	for _, name := range []string{"rec", "monday", "tuesday"} {
+	for _, name := range []string{"rec", "monday", "tuesday", "front", "rear"} {
 		if err := os.Rename(relayDataset(t), filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,10 @@ func exitCode(err error) int {
 		causes []error
 	}{
 		{exitSuccess, []error{nil, errHelp}},
-		{exitUsage, []error{errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName, lake.ErrPartition}},
+		{exitUsage, []error{
+			errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName, lake.ErrPartition,
+			analyze.ErrUnknownHost,
+		}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{

@@ -98,6 +98,7 @@ func commands() []command {
 		periodCommand(),
 		frequencyCommand(),
 		loadCommand(),
+		clocksCommand(),
 		viewCommand(),
 		reportCommand(),
 		exportCommand(),

@@ -29,6 +29,8 @@ type question struct {
 	series                   bool
 	quiet                    *bool
 	attributes               *attributeFlags
+	// clocks is nil where the clocks of several hosts are as recorded.
+	clocks *clockFlags
 }
 
 // defineQuestion is for a command whose answers tell of something: what a recording may have none of.
@@ -38,6 +40,7 @@ func defineQuestion(flags *pflag.FlagSet, of string) *question {
 	flags.StringArrayVar(&q.callbacks, "callback", nil, "only callbacks whose whole name or symbol fits the `EXPRESSION`; repeatable")
 	q.definePlaces(flags)
 	q.attributes = defineAttributeFlags(flags)
+	q.clocks = defineClockFlags(flags)
 	flags.BoolVar(&q.series, "series", false, "one row for each instance")
 	q.orderFlags = defineOrderFlags(flags)
 	q.outputFlags = defineOutputFlags(flags)
@@ -75,15 +78,19 @@ func (q *question) open(ctx context.Context, directories []string) ([]datasetGro
 // prepare makes the query to datasets.
 func (q *question) prepare(ctx context.Context, c console, filter analyze.Filter, datasets []*trace.Dataset) (*analyze.Query, error) {
 	collectSeldom(c)
+	clocks, err := q.clocks.options()
+	if err != nil {
+		return nil, err
+	}
 	query, err := analyze.NewQuery(ctx, filter, datasets...)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.restrict(ctx, query); err != nil {
+	query.Progress = newReadProgress(c.err, *q.quiet)
+	if err := query.AlignClocks(ctx, clocks); err != nil {
 		return nil, err
 	}
-	query.Progress = newReadProgress(c.err, *q.quiet)
-	return query, nil
+	return query, q.restrict(ctx, query)
 }
 
 // collectSeldom lets garbage grow to three times of what is in use, in place of once: a query keeps little, makes much,

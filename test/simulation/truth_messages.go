@@ -29,6 +29,15 @@ func (of *reception) seen() bool {
 	return of != nil && !of.ignored && of.delivery.subscription.node.process.recording.sees(of.take)
 }
 
+// agreement is that of the clocks of a node and of who recorded something else. These recorders do not know how well
+// clocks are synchronized.
+func (n *node) agreement(other *recording) (of analyze.ClockAgreement) {
+	if n.process.recording.bootID != other.bootID {
+		of.ClockSource = analyze.ClockUnknown
+	}
+	return of
+}
+
 // asPolled tells whether it seems to have been polled: also what was taken for a callback that did not start any more.
 func (of *reception) asPolled() bool {
 	return of.polled || !of.delivery.subscription.node.process.recording.sees(of.execution.start)
@@ -167,4 +176,5 @@ func (of *communication) receive(got *reception) {
 		of.CallbackStartTimestamp = r.commonIfSeen(got.execution.start)
 	}
 	of.Latency = trace.Some(got.input() - got.delivery.message.published())
+	of.ClockAgreement = got.delivery.message.publisher.node.agreement(r)
 }

@@ -25,6 +25,13 @@ type hop struct {
 	made         *made
 }
 
+func (h *hop) node() *node {
+	if h.publisher != nil {
+		return h.publisher.node
+	}
+	return h.subscription.node
+}
+
 // track follows what reached the end of a path back to its begin.
 func (t *truth) track(path *system.Path) *tracked {
 	p := &tracked{Path: path, begun: make(map[any]bool)}
@@ -180,6 +187,7 @@ func (p *tracked) responseRows() (rows []row) {
 			}
 			rows = append(rows, row{text: fmt.Sprintf("%+v", analyze.ResponseTimeInstance{
 				Path: cmp.Or(p.Name, p.String()), Input: input, Output: output, Best: output - input, Worst: output - oldest, WorstWithExternalLatency: output - former,
+				ClockAgreement: p.hops[0].node().agreement(p.hops[len(p.hops)-1].node().process.recording),
 			})})
 		}
 		former, any = input, true
