@@ -143,13 +143,17 @@ func RequireTrueCallbacks(t *testing.T, dir string, truth *Truth) {
 }
 
 // OpenQuery asks the dataset in a directory.
-func OpenQuery(t *testing.T, dir string) *analyze.Query {
+func OpenQuery(t *testing.T, dirs ...string) *analyze.Query {
 	t.Helper()
-	d, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
+	var datasets []*trace.Dataset
+	for _, dir := range dirs {
+		d, err := trace.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		datasets = append(datasets, d)
 	}
-	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
+	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, datasets...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ for (const name of ["min", "mean", "p50", "p90", "p99", "p99_9", "max", "period"
 }
 
 /** Columns that a table leaves out until all are asked for: what is seldom asked, or the same in most rows. */
-const details = new Set(["percentiles_exact", "p99_9", "p90", "min", "pid", "publisher_pid", "subscription_pid", "joined_by_topic", "clock_uncertainty",
+const details = new Set(["percentiles_exact", "p99_9", "p90", "min", "pid", "publisher_pid", "subscription_pid", "joined_by_topic", "clock_source", "clock_uncertainty",
   "callback_name", "path", "context", "recorded", "recordings", "recordings_a", "recordings_b", "effective_a", "effective_b",
   "medians_exact", "run_noise_percent", "run_noise_from", "behind_time", "migrations", "preemptions", "intervals"]);
 
