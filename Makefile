@@ -40,6 +40,7 @@ test: build testdata ## Run all tests (as root, those that attach run too; those
 	scripts/run-tests.sh
 	scripts/test-duckdb.sh
 	scripts/test-browser.sh
+	scripts/test-objectstorage.sh
 
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector

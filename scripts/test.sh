@@ -18,5 +18,6 @@ export CGO_ENABLED=1
 parallel=$((2 * $(nproc)))
 scripts/run-tests.sh "${as_root_flags[@]}" -timeout 45m -parallel "$parallel" "$@"
 scripts/test-duckdb.sh --required
+scripts/test-objectstorage.sh --required
 # On a machine for which nobody asked for them, npm and a browser may be missing.
 scripts/test-browser.sh ${CARET_BPF_REQUIRE_BROWSER:+--required}

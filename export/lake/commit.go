@@ -16,7 +16,7 @@ import (
 //  5. the manifest, 6. the row of the recording, 7. the list is removed.
 //
 // If somebody else has published the recording meanwhile, nothing is done, and its manifest is returned.
-func (p *publishing) commit(ctx context.Context, files []stagedFile) (there *manifest, err error) {
+func (p *publishing) commit(ctx context.Context, s *staging, files []stagedFile) (there *manifest, err error) {
 	in := p.lake.store
 	unlock, err := in.lock(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *publishing) commit(ctx context.Context, files []stagedFile) (there *man
 	if err != nil {
 		return nil, err
 	}
-	former, err := p.begin(ctx, text)
+	former, err := p.begin(ctx, s, text)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (p *publishing) commit(ctx context.Context, files []stagedFile) (there *man
 			}
 		}
 	}
-	if err := in.putText(ctx, manifestName(p.id), text); err != nil {
+	if err := p.putText(ctx, s, manifestName(p.id), text); err != nil {
 		return nil, err
 	}
 	if err := in.put(ctx, row); err != nil {
@@ -62,9 +62,17 @@ func (p *publishing) commit(ctx context.Context, files []stagedFile) (there *man
 	return nil, in.remove(ctx, begunName(p.id))
 }
 
+func (p *publishing) putText(ctx context.Context, s *staging, name string, text []byte) error {
+	f, err := s.text(name, text)
+	if err != nil {
+		return err
+	}
+	return p.lake.store.put(ctx, f)
+}
+
 // begin notes which files there may be, and takes away what is visible, unless that is the same. It returns the files
 // that there may have been before.
-func (p *publishing) begin(ctx context.Context, text []byte) (former []string, err error) {
+func (p *publishing) begin(ctx context.Context, s *staging, text []byte) (former []string, err error) {
 	in := p.lake.store
 	former, err = readBegun(ctx, in, p.id)
 	if err != nil && !errors.Is(err, ErrManifest) {
@@ -83,7 +91,7 @@ func (p *publishing) begin(ctx context.Context, text []byte) (former []string, e
 	if err != nil {
 		return nil, err
 	}
-	if err := in.putText(ctx, begunName(p.id), list); err != nil {
+	if err := p.putText(ctx, s, begunName(p.id), list); err != nil {
 		return nil, err
 	}
 	if old == nil {

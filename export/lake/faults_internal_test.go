@@ -38,10 +38,6 @@ func (s *breakingStore) put(ctx context.Context, f *stagedFile) error {
 	return errors.Join(s.change(), s.unlessBroken(func() error { return s.store.put(ctx, f) }))
 }
 
-func (s *breakingStore) putText(ctx context.Context, name string, text []byte) error {
-	return errors.Join(s.change(), s.unlessBroken(func() error { return s.store.putText(ctx, name, text) }))
-}
-
 func (s *breakingStore) remove(ctx context.Context, name string) error {
 	return errors.Join(s.change(), s.unlessBroken(func() error { return s.store.remove(ctx, name) }))
 }

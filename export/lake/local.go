@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -97,29 +96,6 @@ func (s *localStore) sync(folder string) error {
 		err = nil
 	}
 	return errors.Join(err, f.Close())
-}
-
-func (s *localStore) putText(_ context.Context, name string, text []byte) error {
-	return s.do(func() (err error) {
-		if err := s.makeFolder(path.Dir(name)); err != nil {
-			return err
-		}
-		temporary := path.Join(path.Dir(name), "."+rand.Text()+".tmp")
-		f, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-		if err != nil {
-			return err
-		}
-		if _, err = f.Write(text); err == nil {
-			err = f.Sync()
-		}
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = s.rename(temporary, name)
-		}
-		if err != nil {
-			err = errors.Join(err, s.root.Remove(temporary))
-		}
-		return err
-	})
 }
 
 func (s *localStore) read(_ context.Context, name string, consume func(io.Reader) error) error {

@@ -114,7 +114,7 @@ func readBegun(ctx context.Context, in store, recording string) ([]string, error
 // nothing else is removed because of it.
 func isFileOf(name, recording string) bool {
 	return path.Clean(name) == name && !path.IsAbs(name) && !strings.HasPrefix(name, "..") &&
-		strings.HasPrefix(path.Base(name), recording+"-") && strings.HasSuffix(name, ".parquet")
+		strings.HasPrefix(path.Base(name), recording+"-") && strings.HasSuffix(name, parquetSuffix)
 }
 
 func readText(ctx context.Context, in store, name string, into any) error {

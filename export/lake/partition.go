@@ -17,6 +17,7 @@ const (
 	keyVehicle = "vehicle"
 	// defaultPartition is Hive's name for null.
 	defaultPartition = "__HIVE_DEFAULT_PARTITION__"
+	parquetSuffix    = ".parquet"
 	// maxName is as much as a name in a file system has, in bytes.
 	maxName = 255
 )
@@ -85,7 +86,7 @@ func newPartition(recording string, keys []Key) (*partition, error) {
 
 // file is the name of a table's file in the lake.
 func (p *partition) file(table string, number int) string {
-	name := fmt.Sprintf("%s-%05d.parquet", p.recording, number)
+	name := fmt.Sprintf("%s-%05d%s", p.recording, number, parquetSuffix)
 	if p.path == "" {
 		return table + "/" + name
 	}

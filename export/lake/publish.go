@@ -133,7 +133,7 @@ func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	if there, err = p.commit(ctx, files); err != nil {
+	if there, err = p.commit(ctx, s, files); err != nil {
 		return result, err
 	}
 	if there != nil {

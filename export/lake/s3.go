@@ -135,7 +135,10 @@ func (s *s3Store) attempt(ctx context.Context, timeout time.Duration, do func(co
 	}
 }
 
-func isNotThere(err error) bool { return minio.ToErrorResponse(err).Code == "NoSuchKey" }
+func isNotThere(err error) bool {
+	var refused minio.ErrorResponse
+	return errors.As(err, &refused) && refused.Code == minio.NoSuchKey
+}
 
 // isOurs tells of errors that are not the storage's.
 func isOurs(err error) bool {
@@ -170,9 +173,7 @@ func (s *s3Store) put(ctx context.Context, f *stagedFile) error {
 			return err
 		}
 		defer func() { _ = file.Close() }()
-		return s.upload(ctx, f.Name, file, f.Bytes, minio.PutObjectOptions{
-			ContentType: "application/vnd.apache.parquet", UserMetadata: map[string]string{hashKey: f.SHA256},
-		})
+		return s.upload(ctx, f, file)
 	})
 }
 
@@ -186,19 +187,16 @@ func (s *s3Store) hasSame(ctx context.Context, f *File) (bool, error) {
 }
 
 // upload puts an object in one request: a publisher that is killed leaves no part of it.
-func (s *s3Store) upload(ctx context.Context, name string, content io.Reader, bytes int64, options minio.PutObjectOptions) error {
-	options.DisableMultipart = true
-	info, err := s.client.PutObject(ctx, s.bucket, s.key(name), content, bytes, options)
-	if err == nil && info.Size != bytes {
-		err = fmt.Errorf("%s has %d bytes of %d", name, info.Size, bytes)
+func (s *s3Store) upload(ctx context.Context, f *stagedFile, content io.Reader) error {
+	options := minio.PutObjectOptions{ContentType: "application/json", UserMetadata: map[string]string{hashKey: f.SHA256}, DisableMultipart: true}
+	if strings.HasSuffix(f.Name, parquetSuffix) {
+		options.ContentType = "application/vnd.apache.parquet"
+	}
+	info, err := s.client.PutObject(ctx, s.bucket, s.key(f.Name), content, f.Bytes, options)
+	if err == nil && info.Size != f.Bytes {
+		err = fmt.Errorf("%s has %d bytes of %d", f.Name, info.Size, f.Bytes)
 	}
 	return err
-}
-
-func (s *s3Store) putText(ctx context.Context, name string, text []byte) error {
-	return s.attempt(ctx, leastTimeout, func(ctx context.Context) error {
-		return s.upload(ctx, name, strings.NewReader(string(text)), int64(len(text)), minio.PutObjectOptions{ContentType: "application/json"})
-	})
 }
 
 func (s *s3Store) read(ctx context.Context, name string, consume func(io.Reader) error) error {

@@ -2,6 +2,8 @@ package lake
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,6 +115,22 @@ func (s *staging) create() (file *os.File, name string, err error) {
 		return err
 	})
 	return file, name, err
+}
+
+// text makes a file of a text that is to have a name in the lake.
+func (s *staging) text(name string, text []byte) (*stagedFile, error) {
+	file, local, err := s.create()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("write %s: %w", name, err)
+	}
+	hash := sha256.Sum256(text)
+	return &stagedFile{local: local, File: File{Name: name, Bytes: int64(len(text)), SHA256: hex.EncodeToString(hash[:])}}, nil
 }
 
 // remove removes the folder, and that which it is in if nobody else has one there.

@@ -20,8 +20,6 @@ var (
 type store interface {
 	// put makes a staged file appear under its name, whole, in place of what was there. The staged one may be gone then.
 	put(ctx context.Context, f *stagedFile) error
-	// putText is put for a short text.
-	putText(ctx context.Context, name string, text []byte) error
 	// read passes on what a file has; it may begin anew. The error wraps errNotThere if there is none.
 	read(ctx context.Context, name string, consume func(io.Reader) error) error
 	// has tells whether there is a file.
