@@ -120,7 +120,7 @@ event-table: ## Record demo programs of each ROS 2 in /opt/ros and write docs/ev
 
 .PHONY: docs
 docs: ## Write the blocks of docs/ that are generated from code
-	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^Test(Documentation|ConfigSchema)$$' ./probes ./cmd/caret-bpf
+	CARET_BPF_WRITE_DOCS=1 $(GO) test -count=1 -run '^Test(Documentation|ConfigSchema)$$' ./probes ./cmd/caret-bpf ./export/lake
 
 .PHONY: pictures
 pictures: ## Take the pictures of the page that docs/ shows (as root)

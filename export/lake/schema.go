@@ -72,16 +72,16 @@ type MessageFact struct {
 	Fate           analyze.Fate          `column:"fate" doc:"received, lost, open or unknown"`
 
 	Publish            int64                 `column:"publish_timestamp" doc:"when it was published: latency counts from here"`
-	RclcppIntraPublish trace.Optional[int64] `column:"rclcpp_intra_publish_timestamp" doc:"time of this layer, as of those below; null if not passed or seen"`
-	RclcppPublish      trace.Optional[int64] `column:"rclcpp_publish_timestamp"`
-	RclPublish         trace.Optional[int64] `column:"rcl_publish_timestamp"`
-	RMWPublish         trace.Optional[int64] `column:"rmw_publish_timestamp"`
-	DDSBindAddrToStamp trace.Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp"`
+	RclcppIntraPublish trace.Optional[int64] `column:"rclcpp_intra_publish_timestamp" doc:"time of rclcpp_intra_publish; each layer is null if it was not passed or seen"`
+	RclcppPublish      trace.Optional[int64] `column:"rclcpp_publish_timestamp" doc:"time of rclcpp_publish"`
+	RclPublish         trace.Optional[int64] `column:"rcl_publish_timestamp" doc:"time of rcl_publish"`
+	RMWPublish         trace.Optional[int64] `column:"rmw_publish_timestamp" doc:"time of rmw_publish"`
+	DDSBindAddrToStamp trace.Optional[int64] `column:"dds_bind_addr_to_stamp_timestamp" doc:"when the source timestamp was bound to the message"`
 	Source             trace.Optional[int64] `column:"source_timestamp" doc:"what the middleware wrote into the message, on the publisher's clock"`
-	Enqueue            trace.Optional[int64] `column:"rclcpp_ring_buffer_enqueue_timestamp"`
-	Take               trace.Optional[int64] `column:"take_timestamp"`
+	Enqueue            trace.Optional[int64] `column:"rclcpp_ring_buffer_enqueue_timestamp" doc:"when it was put into the buffer"`
+	Take               trace.Optional[int64] `column:"take_timestamp" doc:"when it was taken, from the middleware or the buffer"`
 	CallbackStart      trace.Optional[int64] `column:"callback_start_timestamp" doc:"null if it was polled"`
-	CallbackEnd        trace.Optional[int64] `column:"callback_end_timestamp"`
+	CallbackEnd        trace.Optional[int64] `column:"callback_end_timestamp" doc:"end of the callback that it started"`
 	Latency            trace.Optional[int64] `column:"latency,smaller" doc:"from publish to the callback's start, or to the take of a polled message"`
 	Uncertainty        trace.Optional[int64] `column:"uncertainty" doc:"bound of the error of latency between the clocks of two hosts; null within one clock"`
 }
@@ -95,8 +95,8 @@ type HopFact struct {
 	Name      string                `column:"name" doc:"topic or node"`
 	Fate      analyze.Fate          `column:"fate" doc:"received; lost or unused of a dropped message"`
 	PathBegin trace.Optional[int64] `column:"path_begin_timestamp" doc:"when the path began for the message; null if it came from no begin"`
-	Begin     int64                 `column:"begin_timestamp"`
-	End       trace.Optional[int64] `column:"end_timestamp"`
+	Begin     int64                 `column:"begin_timestamp" doc:"when the hop began"`
+	End       trace.Optional[int64] `column:"end_timestamp" doc:"when it ended; null of a dropped message"`
 	Latency   trace.Optional[int64] `column:"latency,smaller" doc:"from begin to end"`
 }
 
@@ -105,8 +105,8 @@ type PathFact struct {
 	Path     string                `column:"path" doc:"name of the path"`
 	Instance trace.Optional[int64] `column:"instance" doc:"number of the way, from 1"`
 	Fate     analyze.Fate          `column:"fate" doc:"received: those that were dropped are in hop_fact"`
-	Begin    int64                 `column:"begin_timestamp"`
-	End      trace.Optional[int64] `column:"end_timestamp"`
+	Begin    int64                 `column:"begin_timestamp" doc:"when the path began"`
+	End      trace.Optional[int64] `column:"end_timestamp" doc:"when it ended"`
 	Latency  trace.Optional[int64] `column:"latency,smaller" doc:"from begin to end"`
 }
 
