@@ -7,22 +7,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/template"
 
+	"github.com/caret-bpf/caret-bpf/analyze/dialect"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// questionViews ask what the Go queries ask. They build on the tables' views.
+// questionViews ask what the Go queries ask. They build on the tables' views. They are a template of package dialect.
 //
 //go:embed views.sql
 var questionViews string
 
+// delayViews ask where the time before callbacks went. They need what only DuckDB has: joins by the nearest time, and
+// windows whose length depends on the row.
+//
+//go:embed views_delay.sql
+var delayViews string
+
 // ViewsFile is the name under which the views are written next to a dataset.
 const ViewsFile = "views.sql"
 
-// duckdbTypes are DuckDB's names of the column types.
-var duckdbTypes = map[trace.ColumnType]string{
-	trace.TypeBool: "BOOLEAN", trace.TypeInt32: "INTEGER", trace.TypeInt64: "BIGINT", trace.TypeString: "VARCHAR",
+// viewTypes are the types of columns in SQL.
+var viewTypes = map[trace.ColumnType]dialect.Type{
+	trace.TypeBool: dialect.Boolean, trace.TypeInt32: dialect.Integer, trace.TypeInt64: dialect.BigInt, trace.TypeString: dialect.Text,
 }
+
+// duckDB is the dialect of Views.
+var duckDB = dialect.ByName("duckdb")
 
 // Views returns SQL for DuckDB that makes a view of each table of the dataset, named like it, which adds to each
 // …_timestamp column a …_time of type TIMESTAMP_NS; and views that give the answers of `caret-bpf latency callback` and
@@ -32,6 +43,10 @@ func Views(d *trace.Dataset) (string, error) {
 	dir, err := filepath.Abs(d.Dir())
 	if err != nil {
 		return "", fmt.Errorf("views of %s: %w", d.Dir(), err)
+	}
+	questions, err := duckDB.Render(questionViews, viewActions(duckDB))
+	if err != nil {
+		return "", fmt.Errorf("views for DuckDB: %w", err)
 	}
 	var sql strings.Builder
 	sql.WriteString("-- Views of a caret-bpf dataset for DuckDB. Times are Unix nanoseconds; those named …_time are typed.\n\n")
@@ -44,8 +59,51 @@ func Views(d *trace.Dataset) (string, error) {
 		groups, _ := trace.Groups(context.Background(), d, table.Name) // a damaged segment says nothing; DuckDB will complain about it
 		sql.WriteString(tableView(table, dir, len(segments) > 0, groups))
 	}
-	sql.WriteString(questionViews)
+	sql.WriteString(questions + "\n" + delayViews)
 	return sql.String(), nil
+}
+
+// viewActions are what the templates of views ask about tables: columns "table" "alias" "x"… names the columns of a
+// table's view but for x…, as of an alias if that is not "".
+func viewActions(to *dialect.Dialect) template.FuncMap {
+	return template.FuncMap{"columns": func(table, alias string, but ...string) (string, error) {
+		names, err := viewColumns(table, but...)
+		if alias == "" || err != nil {
+			return strings.Join(names, ", "), err
+		}
+		return to.Of(alias, names...), nil
+	}}
+}
+
+// viewColumns names the columns of a table's view but for some.
+func viewColumns(name string, but ...string) ([]string, error) {
+	var names []string
+	for _, table := range trace.Registry() {
+		if table.Name != name {
+			continue
+		}
+		for i := range table.Columns {
+			if c := &table.Columns[i]; !c.IsOffset() && !slices.Contains(but, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+		for i := range table.Columns {
+			if typed := typedTime(&table.Columns[i]); typed != "" {
+				names = append(names, typed)
+			}
+		}
+		return append(names, "filename", "file_row_number"), nil
+	}
+	return nil, fmt.Errorf("there is no table %s", name)
+}
+
+// typedTime names the typed time beside a column of a table's view; "" if it has none.
+func typedTime(c *trace.Column) string {
+	typed, ok := strings.CutSuffix(c.Name, "_timestamp")
+	if !ok || typed == "monotonic" || c.IsOffset() {
+		return ""
+	}
+	return typed + "_time"
 }
 
 // maxCommentedTypes bounds the types of messages that a comment names.
@@ -78,11 +136,12 @@ func storesOffsets(table *trace.Table, groups []*trace.Group) bool {
 	return false
 }
 
-// countingRow is SQL that leaves of the rows of each entity the one that counts; "" for other tables. Rows of recorders
-// that gave them no numbers are of one life if they name the same address and the same begin.
-func countingRow(table *trace.Table, groups []*trace.Group) string {
+// countingRow tells in SQL which of the rows of each entity counts: what they are an entity by, and an order in which it
+// is the first; "" for other tables. Rows of recorders that gave them no numbers are of one life if they name the same
+// address and the same begin.
+func countingRow(table *trace.Table, groups []*trace.Group) (entity, first string) {
 	if !table.HasEntities() {
-		return ""
+		return "", ""
 	}
 	numbered := slices.ContainsFunc(groups, func(g *trace.Group) bool { return g.HasColumn("revision") })
 	identity := []string{"boot_id", "pid", "process_start"}
@@ -105,7 +164,7 @@ func countingRow(table *trace.Table, groups []*trace.Group) string {
 			identity = append(identity, "entity")
 		}
 	}
-	return fmt.Sprintf("\nQUALIFY row_number() OVER (PARTITION BY %s\n                           ORDER BY %s) = 1", strings.Join(identity, ", "), order)
+	return strings.Join(identity, ", "), order
 }
 
 // wholeTime is SQL for a time of which a segment may hold the offset from another.
@@ -122,7 +181,7 @@ var wrapping = map[trace.ColumnType][2]string{
 // signed is SQL for a column that formats 1 and 2 store as unsigned: the signed number of the same bits.
 func signed(c *trace.Column) string {
 	wrap := wrapping[c.Type]
-	return fmt.Sprintf("(%[1]s - CASE WHEN %[1]s > %[2]s THEN %[3]s ELSE 0 END)::%[4]s", c.Name, wrap[0], wrap[1], duckdbTypes[c.Type])
+	return fmt.Sprintf("(%[1]s - CASE WHEN %[1]s > %[2]s THEN %[3]s ELSE 0 END)::%[4]s", c.Name, wrap[0], wrap[1], duckDB.TypeName(viewTypes[c.Type]))
 }
 
 // tableView is the view of a table that has these row groups. Whatever the format and the age of the recorder, it has
@@ -135,7 +194,7 @@ func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Grou
 		if c.IsOffset() {
 			continue
 		}
-		null := fmt.Sprintf("NULL::%s AS %s", duckdbTypes[c.Type], c.Name)
+		null := duckDB.Cast("NULL", viewTypes[c.Type]) + " AS " + c.Name
 		nulls = append(nulls, null)
 		value := c.Name
 		switch {
@@ -150,13 +209,16 @@ func tableView(table *trace.Table, dir string, exists bool, groups []*trace.Grou
 		if value != c.Name {
 			replaced = append(replaced, value+" AS "+c.Name)
 		}
-		if typed, ok := strings.CutSuffix(c.Name, "_timestamp"); ok && typed != "monotonic" {
-			times = append(times, fmt.Sprintf("make_timestamp_ns(%s) AS %s_time", value, typed))
+		if typed := typedTime(c); typed != "" {
+			times = append(times, duckDB.Time(value)+" AS "+typed)
 		}
 	}
-	source := fmt.Sprintf("read_parquet('%s', union_by_name = true, filename = true, file_row_number = true)",
-		strings.ReplaceAll(filepath.Join(dir, table.Name, "*.parquet"), "'", "''"))
-	selection := countingRow(table, groups)
+	source := fmt.Sprintf("read_parquet(%s, union_by_name = true, filename = true, file_row_number = true)",
+		duckDB.Quote(filepath.Join(dir, table.Name, "*.parquet")))
+	selection := ""
+	if entity, first := countingRow(table, groups); entity != "" {
+		selection = fmt.Sprintf("\nQUALIFY row_number() OVER (PARTITION BY %s\n                           ORDER BY %s) = 1", entity, first)
+	}
 	if !exists {
 		source = fmt.Sprintf("(SELECT %s, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number WHERE false)", strings.Join(nulls, ", "))
 		selection = ""

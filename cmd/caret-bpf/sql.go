@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,13 +19,16 @@ import (
 func sqlCommand() command {
 	return command{
 		name: "sql", arguments: "DATASET [flags]",
-		summary: "print DuckDB views of a dataset: its tables with typed times, and the answers of latency and info",
+		summary: "print SQL views of a dataset: its tables with typed times, and the answers of latency and info",
 		examples: []string{
 			"caret-bpf sql rec",
 			"caret-bpf sql rec --write && duckdb -init rec/views.sql",
+			"caret-bpf sql rec --dialect spark --write && spark-sql -i rec/views.spark.sql",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			write := flags.Bool("write", false, "write them to "+analyze.ViewsFile+" in the dataset's directory instead")
+			write := flags.Bool("write", false, "write them into the dataset's directory instead: to "+analyze.ViewsFile+" those for DuckDB, to "+
+				analyze.ViewsFileIn("spark")+" those for Spark, and so on")
+			dialect := flags.String("dialect", analyze.Dialects()[0], "for which engine: "+strings.Join(analyze.Dialects(), ", "))
 			return func(_ context.Context, c console, arguments []string) error {
 				if len(arguments) != 1 {
 					return fmt.Errorf("%w: name one dataset", errUsage)
@@ -32,23 +37,31 @@ func sqlCommand() command {
 				if err != nil {
 					return err
 				}
-				views, err := analyze.Views(d)
-				if err != nil {
+				views, err := analyze.ViewsIn(d, *dialect)
+				switch {
+				case errors.Is(err, analyze.ErrDialect):
+					return fmt.Errorf("%w: %w", errUsage, err)
+				case err != nil:
 					return err
 				}
 				if !*write {
 					_, err = fmt.Fprint(c.out, views)
 					return err
 				}
-				path := filepath.Join(d.Dir(), analyze.ViewsFile)
+				path := filepath.Join(d.Dir(), analyze.ViewsFileIn(*dialect))
 				if err := wholefile.Write(path, []byte(views), viewsMode(d.Dir()), c.caller); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.out, "wrote %[1]s; duckdb -init %[1]s\n", report.Printable(path))
+				fmt.Fprintf(c.out, "wrote %s; %s %[1]s\n", report.Printable(path), readViews[*dialect])
 				return nil
 			}
 		},
 	}
+}
+
+// readViews are the commands that a file with views is given to.
+var readViews = map[string]string{
+	"duckdb": "duckdb -init", "spark": "spark-sql -i", "clickhouse": "clickhouse local --queries-file", "trino": "trino --file",
 }
 
 // viewsMode lets those read the views of a dataset who may read the dataset.

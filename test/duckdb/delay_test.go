@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/test/answers"
 )
 
 // symbolsByName are the functions of the callbacks that Go names.
@@ -28,7 +29,7 @@ func TestDelayViewsEqualGo(t *testing.T) {
 	var want, wantMeans []string
 	results, err := q.CallbackDelays(t.Context(), func(rows []analyze.DelayedExecution) error {
 		for _, r := range rows {
-			want = append(want, line(r.PID, r.Node, r.Kind, r.Symbol, r.TID, r.Begin, r.Latency, r.Since, r.OtherCallbacks, r.Executor, r.PreemptedTime, r.BlockedTime, r.WakeupLatency,
+			want = append(want, answers.Line(r.PID, r.Node, r.Kind, r.Symbol, r.TID, r.Begin, r.Latency, r.Since, r.OtherCallbacks, r.Executor, r.PreemptedTime, r.BlockedTime, r.WakeupLatency,
 				symbols[r.Behind], r.BehindTime))
 		}
 		return nil
@@ -39,7 +40,7 @@ func TestDelayViewsEqualGo(t *testing.T) {
 	unknown := uint64(0)
 	for _, r := range results {
 		unknown += r.Unknown
-		wantMeans = append(wantMeans, line(r.Node, r.Kind, r.Period, r.Symbol, r.Since, r.Count, r.Unknown, r.Mean, r.OtherCallbacks, r.Executor, r.PreemptedTime, r.BlockedTime,
+		wantMeans = append(wantMeans, answers.Line(r.Node, r.Kind, r.Period, r.Symbol, r.Since, r.Count, r.Unknown, r.Mean, r.OtherCallbacks, r.Executor, r.PreemptedTime, r.BlockedTime,
 			r.WakeupLatency, r.Longest, symbols[r.LongestBehind], r.LongestBehindTime))
 	}
 	if len(want) < 5000 || unknown < 200 {
@@ -87,7 +88,7 @@ func TestPathPartsInSQLEqualGo(t *testing.T) {
 		for _, h := range hops {
 			ways[h.Instance] = append(ways[h.Instance], h)
 			if h.Kind == analyze.HopNode {
-				wantHops = append(wantHops, line(h.Begin, h.Latency, h.CPUTime, h.PreemptedTime, h.BlockedTime, h.WakeupLatency))
+				wantHops = append(wantHops, answers.Line(h.Begin, h.Latency, h.CPUTime, h.PreemptedTime, h.BlockedTime, h.WakeupLatency))
 			}
 		}
 		return nil
@@ -101,9 +102,9 @@ func TestPathPartsInSQLEqualGo(t *testing.T) {
 		}
 		first, in, next := hops[0], hops[1], hops[2]
 		delay := func(h analyze.PartedHop) string {
-			return line(h.Latency, h.OtherCallbacks, h.Executor, h.PreemptedTime, h.BlockedTime, h.WakeupLatency, h.BehindTime)
+			return answers.Line(h.Latency, h.OtherCallbacks, h.Executor, h.PreemptedTime, h.BlockedTime, h.WakeupLatency, h.BehindTime)
 		}
-		want = append(want, line(first.Begin, delay(first), in.Latency, in.CPUTime, in.PreemptedTime, in.BlockedTime, in.WakeupLatency, delay(next)))
+		want = append(want, answers.Line(first.Begin, delay(first), in.Latency, in.CPUTime, in.PreemptedTime, in.BlockedTime, in.WakeupLatency, delay(next)))
 	}
 	if uint64(len(want)) != results[0].Count || results[0].Count < 500 || results[0].Unknown < 100 {
 		t.Fatalf("%d ways, of %+v", len(want), results[0])

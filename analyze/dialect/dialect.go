@@ -1,0 +1,130 @@
+// Package dialect writes SQL in the dialects of several engines from one source, a text/template. What engines call
+// differently is an action of the template; all else is SQL that they share.
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Type is a type of columns.
+type Type int
+
+const (
+	Boolean Type = iota
+	Integer
+	BigInt
+	Double
+	Text
+)
+
+// A Dialect is the SQL of an engine. Its forms are for fmt; their arguments are SQL.
+type Dialect struct {
+	// Name is how users name it.
+	Name string
+	// Engine is how its makers name it.
+	Engine string
+
+	types    map[Type]string // those that may be null
+	create   string          // of a view's name
+	settings string          // at the end of a view
+	cast     string          // of an expression, a type
+	some     string          // one value of a group that is not null
+	rank     string          // of an expression, a share, thousandths: the nearest-rank percentile
+	mean     string          // of an expression: rounded to an integer; "" for exactMean
+	divided  string          // of two integers, truncated
+	time     string          // of Unix nanoseconds
+	least    string          // of two expressions, null if both are
+	escape   *strings.Replacer
+	renames  bool // the columns of joined tables, if they have no alias
+}
+
+var (
+	doubledQuotes = strings.NewReplacer("'", "''")
+	backslashes   = strings.NewReplacer(`\`, `\\`, "'", `\'`)
+)
+
+var all = []*Dialect{
+	{
+		Name: "duckdb", Engine: "DuckDB",
+		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INTEGER", BigInt: "BIGINT", Double: "DOUBLE", Text: "VARCHAR"},
+		create: "CREATE OR REPLACE VIEW %s AS", cast: "%s::%s",
+		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", mean: "round(avg(%s))::BIGINT", divided: "(%s // %s)",
+		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes,
+	},
+	{
+		Name: "spark", Engine: "Spark",
+		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INT", BigInt: "BIGINT", Double: "DOUBLE", Text: "STRING"},
+		create: "CREATE OR REPLACE TEMPORARY VIEW %s AS", cast: "CAST(%s AS %s)",
+		some:    "any_value(%s, true)",
+		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
+		divided: "(%s div %s)",
+		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes,
+	},
+	{
+		Name: "clickhouse", Engine: "ClickHouse",
+		types: map[Type]string{
+			Boolean: "Nullable(Bool)", Integer: "Nullable(Int32)", BigInt: "Nullable(Int64)", Double: "Nullable(Float64)", Text: "Nullable(String)",
+		},
+		create: "CREATE OR REPLACE VIEW %s AS", cast: "CAST(%s AS %s)",
+		// As in the SQL standard: what an outer join does not find is null, and a name means a column before an alias.
+		settings: "\nSETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1",
+		some:     "any_value(%s)",
+		rank:     "CASE WHEN count(%[1]s) > 0 THEN arraySort(groupArray(%[1]s))[intDiv(count(%[1]s) * %[3]d + 999, 1000)] END",
+		divided:  "intDiv(%s, %s)",
+		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", least: "least(%s, %s)", escape: backslashes, renames: true,
+	},
+}
+
+// ByName returns the dialect of that name, or nil.
+func ByName(name string) *Dialect {
+	for _, d := range all {
+		if d.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// Names are the names of the dialects that there are.
+func Names() []string {
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return slices.Clip(names)
+}
+
+// Quote is a text as a literal.
+func (d *Dialect) Quote(text string) string { return "'" + d.escape.Replace(text) + "'" }
+
+// TypeName is a type's name, of columns that may be null.
+func (d *Dialect) TypeName(of Type) string { return d.types[of] }
+
+// Cast is an expression as a value of a type.
+func (d *Dialect) Cast(expression string, to Type) string {
+	return fmt.Sprintf(d.cast, expression, d.types[to])
+}
+
+// Time is the typed time of Unix nanoseconds. Spark's has microseconds.
+func (d *Dialect) Time(nanoseconds string) string { return fmt.Sprintf(d.time, nanoseconds) }
+
+// Of names columns of a table that is joined.
+func (d *Dialect) Of(table string, columns ...string) string {
+	var names []string
+	for _, c := range columns {
+		name := table + "." + c
+		if d.renames {
+			name += " AS " + c
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Create is what a view begins with.
+func (d *Dialect) Create(view string) string { return fmt.Sprintf(d.create, view) }
+
+// End is what a view ends with.
+func (d *Dialect) End() string { return d.settings + ";" }

@@ -1,0 +1,63 @@
+package dialect
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// Render writes SQL from a template. Beside those of the dialect it may use the actions of more. The actions take SQL:
+//
+//	create "view"              what a view begins with
+//	done                       what it ends with
+//	of "t" "x y"               the columns x and y of t, which is joined
+//	bigint "x", text "x"       x as a value of that type
+//	some "x"                   one value of a group that is not null, null if all are
+//	percentile "x" "0.99"      the least value that at least this share of those in the group does not exceed
+//	mean "x"                   the mean of integers, rounded to an integer
+//	div "x" "y"                x divided by y, both integers, truncated towards 0
+//	time "x"                   the typed time of Unix nanoseconds
+//	least "x" "y"              the lesser, where one is null the other
+func (d *Dialect) Render(source string, more template.FuncMap) (string, error) {
+	actions := template.FuncMap{
+		"create": d.Create,
+		"done":   d.End,
+		"of":     func(table, columns string) string { return d.Of(table, strings.Fields(columns)...) },
+		"bigint": func(x string) string { return d.Cast(x, BigInt) },
+		"text":   func(x string) string { return d.Cast(x, Text) },
+		"some":   func(x string) string { return fmt.Sprintf(d.some, x) },
+		"percentile": func(x, share string) (string, error) {
+			part, err := strconv.ParseFloat(share, 64)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf(d.rank, x, share, int(math.Round(part*1000))), nil
+		},
+		"mean":  d.meanOf,
+		"div":   func(x, y string) string { return fmt.Sprintf(d.divided, x, y) },
+		"time":  d.Time,
+		"least": func(x, y string) string { return fmt.Sprintf(d.least, x, y) },
+	}
+	parsed, err := template.New(d.Name).Funcs(actions).Funcs(more).Parse(source)
+	if err != nil {
+		return "", err
+	}
+	var sql strings.Builder
+	if err := parsed.Execute(&sql, nil); err != nil {
+		return "", err
+	}
+	return sql.String(), nil
+}
+
+// meanOf is the sum and half of the count, divided by the count and rounded down. Sums stay exact where an average in
+// floating-point numbers would not, and a half is rounded up everywhere.
+func (d *Dialect) meanOf(x string) string {
+	if d.mean != "" {
+		return fmt.Sprintf(d.mean, x)
+	}
+	doubled := fmt.Sprintf("2 * sum(%[1]s) + count(%[1]s)", x)
+	return fmt.Sprintf(d.divided, fmt.Sprintf("(%[1]s - CASE WHEN %[1]s < 0 THEN 2 * count(%[2]s) - 1 ELSE 0 END)", doubled, x),
+		fmt.Sprintf("nullif(2 * count(%s), 0)", x))
+}

@@ -1,0 +1,70 @@
+package readers
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/test/answers"
+	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+)
+
+// script is SQL that makes views, and what they have to answer.
+type script struct {
+	SQL     string           `json:"sql"`
+	Answers []answers.Answer `json:"answers"`
+}
+
+// Spark and ClickHouse have Go's answers from the views of their dialects, value by value. What a recording has not is
+// empty.
+func TestViewsOfOtherEnginesEqualGo(t *testing.T) {
+	python := environment(t)
+	d, empty := answers.Dataset(t, 3000), emptyDataset(t)
+	asked := answers.Of(t, d)
+	var none []answers.Answer
+	for _, a := range asked {
+		none = append(none, answers.Answer{View: "empty " + a.View, Query: a.Query})
+	}
+	for _, engine := range []string{"spark", "clickhouse"} {
+		t.Run(engine, func(t *testing.T) {
+			views := func(d *trace.Dataset) string {
+				sql, err := analyze.ViewsIn(d, engine)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sql
+			}
+			compare(t, python, engine, []script{{views(d), asked}, {views(empty), none}})
+		})
+	}
+}
+
+// emptyDataset has rows of one table.
+func emptyDataset(t *testing.T) *trace.Dataset {
+	t.Helper()
+	dir := t.TempDir()
+	tracetest.AddSegment(t, dir, 0, []trace.Enqueue{{EnqueueTimestamp: 1_760_000_000_123_456_789}})
+	tracetest.AddSession(t, dir, trace.NewSession())
+	return tracetest.Open(t, dir)
+}
+
+func compare(t *testing.T, python, engine string, scripts []script) {
+	t.Helper()
+	content, err := json.Marshal(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := filepath.Join(t.TempDir(), "questions.json")
+	if err := os.WriteFile(questions, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.CommandContext(t.Context(), python, "views.py", questions, engine).CombinedOutput()
+	t.Logf("%s", output)
+	if err != nil {
+		t.Error(err)
+	}
+}
