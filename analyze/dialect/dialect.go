@@ -75,6 +75,15 @@ var all = []*Dialect{
 		divided:  "intDiv(%s, %s)",
 		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", least: "least(%s, %s)", escape: backslashes, renames: true,
 	},
+	{
+		Name: "trino", Engine: "Trino",
+		types:  map[Type]string{Boolean: "boolean", Integer: "integer", BigInt: "bigint", Double: "double", Text: "varchar"},
+		create: "CREATE OR REPLACE VIEW %s AS", cast: "CAST(%s AS %s)",
+		some:    "any_value(%s)",
+		rank:    "element_at(array_sort(array_agg(%[1]s) FILTER (WHERE %[1]s IS NOT NULL)), (count(%[1]s) * %[3]d + 999) / 1000)",
+		divided: "(%s / %s)",
+		time:    "from_unixtime_nanos(%s)", least: "coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", escape: doubledQuotes,
+	},
 }
 
 // ByName returns the dialect of that name, or nil.

@@ -43,6 +43,11 @@ func (d *Dialect) Files(name, folder string, columns []Column) (Files, error) {
 		return Files{
 			From: fmt.Sprintf("file(%s, Parquet, %s)", d.Quote(folder+"/*.parquet"), d.Quote(list)), File: "_path", Row: "_row_number",
 		}, nil
+	case "trino":
+		return Files{
+			Declaration: fmt.Sprintf("DROP TABLE IF EXISTS %[1]s;\n\nCREATE TABLE %[1]s (%[2]s)\nWITH (format = 'PARQUET', external_location = %[3]s);\n\n", name, list, d.Quote("local://"+folder)),
+			From:        name, File: `"$path"`, Row: `row_number() OVER (PARTITION BY "$path")`,
+		}, nil
 	}
 	return Files{}, fmt.Errorf("files of %s are not known", d.Engine)
 }

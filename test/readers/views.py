@@ -3,14 +3,20 @@
 usage: views.py QUESTIONS ENGINE
 
 QUESTIONS is JSON: a list of scripts, each with the SQL that makes its views and with the queries that are asked then. Each query has
-the rows that are wanted, in any order. What differs is printed; the exit code is then 1. ENGINE is clickhouse, duckdb or spark.
-CARET_BPF_SPARK_MASTER is the Spark master to use, else Spark runs in this process.
+the rows that are wanted, in any order. What differs is printed; the exit code is then 1. ENGINE is one of ENGINES.
+CARET_BPF_TRINO is the address of the Trino server that is asked.
 """
 
+import atexit
 import collections
 import json
 import os
+import socket
+import subprocess
 import sys
+import tempfile
+import time
+import urllib.request
 
 
 def statements(sql):
@@ -43,22 +49,79 @@ def duckdb():
     return connection.execute, lambda query: connection.execute(query).fetchall()
 
 
-def spark():
+def spark(master="local[2]"):
     from pyspark.sql import SparkSession
 
     session = (
-        SparkSession.builder.master(os.environ.get("CARET_BPF_SPARK_MASTER", "local[2]"))
+        SparkSession.builder.master(master)
+        .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
+        # Of so few rows most time goes into planning, and into compiling what is planned.
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.executor.memory", "512m")
         .getOrCreate()
     )
     return session.sql, lambda query: [tuple(row) for row in session.sql(query).collect()]
 
 
-ENGINES = {"clickhouse": clickhouse, "duckdb": duckdb, "spark": spark}
+def spark_cluster():
+    """A master and two workers, each a process of its own, which end with this one."""
+    import pyspark
+
+    command = os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    master = f"spark://127.0.0.1:{port}"
+
+    def start(role, *arguments):
+        process = subprocess.Popen([command, f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1", "--webui-port", "0", *arguments],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(process.wait)
+        atexit.register(process.terminate)
+
+    start("master.Master", "--port", port)
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    for worker in "12":
+        start("worker.Worker", "--cores", "1", "--memory", "600M", "--work-dir", os.path.join(directory.name, worker), master)
+    run, ask = spark(master)
+    deadline = time.monotonic() + 300
+    while (executors := run("SELECT 1").sparkSession.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1) < 2:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{executors} executors after five minutes")
+        time.sleep(1)
+    print("two workers have an executor each", flush=True)
+    return run, ask
+
+
+def trino():
+    server = os.environ["CARET_BPF_TRINO"]
+    headers = {"X-Trino-User": "test", "X-Trino-Catalog": "hive", "X-Trino-Schema": "trace"}
+
+    def ask(query):
+        request = urllib.request.Request(server + "/v1/statement", query.encode(), headers)
+        rows = []
+        while True:
+            with urllib.request.urlopen(request) as response:
+                answer = json.load(response)
+            if "error" in answer:
+                raise RuntimeError(answer["error"]["message"])
+            rows += answer.get("data", [])
+            if "nextUri" not in answer:
+                return rows
+            request = urllib.request.Request(answer["nextUri"], headers=headers)
+
+    ask("CREATE SCHEMA IF NOT EXISTS hive.trace")
+    return ask, ask
+
+
+ENGINES = {"clickhouse": clickhouse, "duckdb": duckdb, "spark": spark, "spark-cluster": spark_cluster, "trino": trino}
 
 
 def difference(got, want):
@@ -85,6 +148,7 @@ def main():
                 print(f"{type(error).__name__}: {str(error)[:2000]}\nin\n{statement}", flush=True)
                 return 1
         for answer in script["answers"]:
+            began = time.monotonic()
             try:
                 got = [" | ".join(map(text, row)) for row in ask(answer["query"])]
                 found = difference(got, answer["want"] or [])
@@ -94,7 +158,7 @@ def main():
                 failed = True
                 print(f"{answer['view']}: {found}", flush=True)
             else:
-                print(f"{answer['view']}: {len(got)} rows are equal", flush=True)
+                print(f"{answer['view']}: {len(got)} rows are equal, {time.monotonic() - began:.1f} s", flush=True)
     return 1 if failed else 0
 
 
