@@ -42,6 +42,10 @@ test: build testdata ## Run all tests (as root, those that attach run too; those
 	scripts/test-browser.sh
 	scripts/test-objectstorage.sh
 
+.PHONY: test-engines
+test-engines: ## Ask the views of other SQL engines, with a cluster of Spark; CARET_BPF_TRINO=http://HOST:PORT asks Trino, too
+	CARET_BPF_SPARK_CLUSTER=1 $(GO) test -count=1 -timeout 30m -run Views ./test/readers
+
 .PHONY: test-privileged
 test-privileged: build testdata ## Run all tests as root, under the race detector
 	scripts/test.sh -race

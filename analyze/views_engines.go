@@ -46,7 +46,7 @@ func ViewsIn(d *trace.Dataset, name string) (string, error) {
 	}
 	var sql strings.Builder
 	fmt.Fprintf(&sql, "-- Views of a caret-bpf dataset for %s. Times are Unix nanoseconds; those named …_time are typed.\n\n", to.Engine)
-	sql.WriteString(unstampedComment(d.Session()))
+	sql.WriteString(to.Before + unstampedComment(d.Session()))
 	for _, table := range trace.Registry() {
 		segments, _, err := d.Segments(table.Name)
 		if err != nil {
@@ -100,7 +100,7 @@ func engineTableView(to *dialect.Dialect, table *trace.Table, dir string, exists
 		selected = slices.Concat(selected, times, []string{to.Cast("NULL", dialect.Text) + " AS filename", to.Cast("NULL", dialect.BigInt) + " AS file_row_number"})
 		return fmt.Sprintf("%s\nSELECT * FROM (SELECT %s) nothing WHERE false%s\n\n", to.Create(table.Name), strings.Join(selected, ",\n       "), to.End()), nil
 	}
-	files, err := to.Files(table.Name+"_segments", filepath.Join(dir, table.Name), stored)
+	files, err := to.Files(table.Name+"_segments", dialect.Folder{Path: filepath.Join(dir, table.Name)}, stored)
 	if err != nil {
 		return "", err
 	}

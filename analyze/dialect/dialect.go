@@ -4,6 +4,7 @@ package dialect
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,8 @@ type Dialect struct {
 	Name string
 	// Engine is how its makers name it.
 	Engine string
+	// Before is what a script begins with: settings of the session, what has to be configured.
+	Before string
 
 	types    map[Type]string // those that may be null
 	create   string          // of a view's name
@@ -37,6 +40,8 @@ type Dialect struct {
 	time     string          // of Unix nanoseconds
 	least    string          // of two expressions, null if both are
 	escape   *strings.Replacer
+	identify string // of a name that is a column's
+	files    func(d *Dialect, name string, of Folder, columns string) Files
 	renames  bool // the columns of joined tables, if they have no alias
 }
 
@@ -51,7 +56,7 @@ var all = []*Dialect{
 		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INTEGER", BigInt: "BIGINT", Double: "DOUBLE", Text: "VARCHAR"},
 		create: "CREATE OR REPLACE VIEW %s AS", cast: "%s::%s",
 		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", mean: "round(avg(%s))::BIGINT", divided: "(%s // %s)",
-		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes,
+		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles,
 	},
 	{
 		Name: "spark", Engine: "Spark",
@@ -60,7 +65,9 @@ var all = []*Dialect{
 		some:    "any_value(%s, true)",
 		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
 		divided: "(%s div %s)",
-		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes,
+		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes, identify: "`", files: sparkFiles,
+		// Else what is in a folder's name becomes a date or a number.
+		Before: "SET spark.sql.sources.partitionColumnTypeInference.enabled = false;\n\n",
 	},
 	{
 		Name: "clickhouse", Engine: "ClickHouse",
@@ -68,12 +75,13 @@ var all = []*Dialect{
 			Boolean: "Nullable(Bool)", Integer: "Nullable(Int32)", BigInt: "Nullable(Int64)", Double: "Nullable(Float64)", Text: "Nullable(String)",
 		},
 		create: "CREATE OR REPLACE VIEW %s AS", cast: "CAST(%s AS %s)",
-		// As in the SQL standard: what an outer join does not find is null, and a name means a column before an alias.
-		settings: "\nSETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1",
+		// As in the SQL standard: what an outer join does not find is null, and a name means a column before an alias. What
+		// is in a folder's name is in the files, too.
+		settings: "\nSETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, use_hive_partitioning = 0",
 		some:     "any_value(%s)",
 		rank:     "CASE WHEN count(%[1]s) > 0 THEN arraySort(groupArray(%[1]s))[intDiv(count(%[1]s) * %[3]d + 999, 1000)] END",
 		divided:  "intDiv(%s, %s)",
-		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", least: "least(%s, %s)", escape: backslashes, renames: true,
+		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", least: "least(%s, %s)", escape: backslashes, renames: true, identify: `"`, files: clickHouseFiles,
 	},
 	{
 		Name: "trino", Engine: "Trino",
@@ -82,7 +90,12 @@ var all = []*Dialect{
 		some:    "any_value(%s)",
 		rank:    "element_at(array_sort(array_agg(%[1]s) FILTER (WHERE %[1]s IS NOT NULL)), (count(%[1]s) * %[3]d + 999) / 1000)",
 		divided: "(%s / %s)",
-		time:    "from_unixtime_nanos(%s)", least: "coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", escape: doubledQuotes,
+		time:    "from_unixtime_nanos(%s)", least: "coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", escape: doubledQuotes, identify: `"`, files: trinoFiles,
+		Before: `-- They need a schema of a catalog with the connector hive, named by USE or --schema, and in its configuration
+-- hive.non-managed-table-writes-enabled=true, for a lake hive.recursive-directories=true (else it seems empty), and for files on the server's own disk
+-- fs.native-local.enabled=true and local.location=/.
+
+`,
 	},
 }
 
@@ -104,6 +117,17 @@ func Names() []string {
 	}
 	return slices.Clip(names)
 }
+
+// Identifier is a name as a column's, if it is one that SQL could take for something else.
+func (d *Dialect) Identifier(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	return d.identify + strings.ReplaceAll(name, d.identify, d.identify+d.identify) + d.identify
+}
+
+// plain are names that are safe without quotes: none of ours is a word that an engine reserves.
+var plain = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // Quote is a text as a literal.
 func (d *Dialect) Quote(text string) string { return "'" + d.escape.Replace(text) + "'" }

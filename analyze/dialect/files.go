@@ -22,32 +22,71 @@ type Files struct {
 // patterns are what DuckDB, Spark and ClickHouse take for a pattern in a path.
 const patterns = `*?[]{}\`
 
+// A Folder has Parquet files.
+type Folder struct {
+	// Path is absolute, or begins with s3://.
+	Path string
+	// Nested says that the files are in folders KEY=VALUE, whose values are columns of the files, too.
+	Nested bool
+}
+
+const s3 = "s3://"
+
 // Files returns how the Parquet files of a folder are read, which have these columns. They are declared under a name where
 // the engine needs that. It fails for folders that the engine cannot be given.
-func (d *Dialect) Files(name, folder string, columns []Column) (Files, error) {
-	if strings.ContainsAny(folder, patterns) {
-		return Files{}, fmt.Errorf("%s takes %q for a pattern of paths: move the files to a folder without any of %s, or make a link to theirs", d.Engine, folder, patterns)
+func (d *Dialect) Files(name string, of Folder, columns []Column) (Files, error) {
+	if strings.ContainsAny(of.Path, patterns) {
+		return Files{}, fmt.Errorf("%s takes %q for a pattern of paths: move the files to a folder without any of %s, or make a link to theirs", d.Engine, of.Path, patterns)
 	}
 	var declared []string
 	for _, c := range columns {
-		declared = append(declared, c.Name+" "+d.types[c.Type])
+		declared = append(declared, d.Identifier(c.Name)+" "+d.types[c.Type])
 	}
-	list := strings.Join(declared, ", ")
-	switch d.Name {
-	case "spark":
-		return Files{
-			From: fmt.Sprintf("parquet.`%s` WITH (mergeSchema = 'true', pathGlobFilter = '*.parquet')", strings.ReplaceAll(folder, "`", "``")),
-			File: "_metadata.file_path", Row: "_metadata.row_index",
-		}, nil
-	case "clickhouse":
-		return Files{
-			From: fmt.Sprintf("file(%s, Parquet, %s)", d.Quote(folder+"/*.parquet"), d.Quote(list)), File: "_path", Row: "_row_number",
-		}, nil
-	case "trino":
-		return Files{
-			Declaration: fmt.Sprintf("DROP TABLE IF EXISTS %[1]s;\n\nCREATE TABLE %[1]s (%[2]s)\nWITH (format = 'PARQUET', external_location = %[3]s);\n\n", name, list, d.Quote("local://"+folder)),
-			From:        name, File: `"$path"`, Row: `row_number() OVER (PARTITION BY "$path")`,
-		}, nil
+	return d.files(d, name, of, strings.Join(declared, ", ")), nil
+}
+
+func duckDBFiles(d *Dialect, _ string, of Folder, _ string) Files {
+	return Files{
+		From: fmt.Sprintf("read_parquet(%s, union_by_name = true, filename = true, file_row_number = true, hive_partitioning = %t, hive_types_autocast = false)",
+			d.Quote(of.glob()), of.Nested),
+		File: "filename", Row: "file_row_number",
 	}
-	return Files{}, fmt.Errorf("files of %s are not known", d.Engine)
+}
+
+func sparkFiles(_ *Dialect, _ string, of Folder, _ string) Files {
+	path := of.Path
+	if key, ok := strings.CutPrefix(path, s3); ok {
+		path = "s3a://" + key
+	}
+	return Files{
+		From: fmt.Sprintf("parquet.`%s` WITH (mergeSchema = 'true', pathGlobFilter = '*.parquet')", strings.ReplaceAll(path, "`", "``")),
+		File: "_metadata.file_path", Row: "_metadata.row_index",
+	}
+}
+
+func clickHouseFiles(d *Dialect, _ string, of Folder, columns string) Files {
+	from := fmt.Sprintf("file(%s, Parquet, %s)", d.Quote(of.glob()), d.Quote(columns))
+	if strings.HasPrefix(of.Path, s3) {
+		from = fmt.Sprintf("s3(%s, 'Parquet', %s)", d.Quote(of.glob()), d.Quote(columns))
+	}
+	return Files{From: from, File: "_path", Row: "_row_number"}
+}
+
+func trinoFiles(d *Dialect, name string, of Folder, columns string) Files {
+	location := of.Path
+	if !strings.HasPrefix(location, s3) {
+		location = "local://" + location
+	}
+	return Files{
+		Declaration: fmt.Sprintf("DROP TABLE IF EXISTS %[1]s;\n\nCREATE TABLE %[1]s (%[2]s)\nWITH (format = 'PARQUET', external_location = %[3]s);\n\n", name, columns, d.Quote(location)),
+		From:        name, File: `"$path"`, Row: `row_number() OVER (PARTITION BY "$path")`,
+	}
+}
+
+// glob is the pattern of the folder's files.
+func (f Folder) glob() string {
+	if f.Nested {
+		return f.Path + "/**/*.parquet"
+	}
+	return f.Path + "/*.parquet"
 }

@@ -11,28 +11,21 @@ import (
 
 // Dataset writes the dataset of a made-up system with about that many callback executions, about which there is
 // something to ask in every way that Of knows. Its path has what has to be quoted.
-func Dataset(t *testing.T, callbacks int) *trace.Dataset {
-	t.Helper()
-	parts := &parts{}
-	return Write(t, callbacks, parts.add, func(w *writer.Writer) {
-		addPollsAndCalls(t, w)
-		addUncertainSlots(t, w)
-	})
-}
-
-// Write writes the dataset of a made-up system with changed rows, and with what add adds, if it is not nil.
-func Write(t *testing.T, callbacks int, change func(*trace.Batch), add func(*writer.Writer)) *trace.Dataset {
+func Dataset(t *testing.T, callbacks int, attributes ...trace.Attribute) *trace.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "it's a dataset; -- 50 %")
 	w, err := writer.Create(dir, writer.Options{RowGroupRows: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteSession(trace.NewSession()); err != nil {
+	session := trace.NewSession()
+	session.SetAttributes(attributes)
+	if err := w.WriteSession(session); err != nil {
 		t.Fatal(err)
 	}
+	parts := &parts{}
 	entities, err := tracetest.System(callbacks, func(batch *trace.Batch) error {
-		change(batch)
+		parts.add(batch)
 		return w.Write(batch)
 	})
 	if err != nil {
@@ -41,9 +34,13 @@ func Write(t *testing.T, callbacks int, change func(*trace.Batch), add func(*wri
 	if err := w.Write(entities); err != nil {
 		t.Fatal(err)
 	}
-	if add != nil {
-		add(w)
-	}
+	write(t, w, []trace.Loss{
+		{Kind: trace.LostSched, Reason: trace.LossRingFull, Count: 3, FromTimestamp: 10, ToTimestamp: 20},
+		{Kind: trace.LostSched, Reason: trace.LossRingFull, Count: 4, FromTimestamp: 15, ToTimestamp: 30},
+		{Kind: trace.LostSched, Reason: trace.LossMissed, Count: 1, FromTimestamp: 5, ToTimestamp: 6},
+	})
+	addPollsAndCalls(t, w)
+	addUncertainSlots(t, w)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,7 @@ def spark(master="local[2]"):
         .config("spark.executor.memory", "512m")
         .getOrCreate()
     )
+    atexit.register(session.stop)
     return session.sql, lambda query: [tuple(row) for row in session.sql(query).collect()]
 
 

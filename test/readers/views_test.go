@@ -19,8 +19,17 @@ type script struct {
 	Answers []answers.Answer `json:"answers"`
 }
 
-// engines are those whose dialects are tested here, and what of the environment must be set for that.
-var engines = []struct{ name, dialect, requires string }{
+// engine is one whose dialect is tested here, and what of the environment must be set for that.
+type engine struct{ name, dialect, requires string }
+
+func (e engine) requireOrSkip(t *testing.T) {
+	t.Helper()
+	if e.requires != "" && os.Getenv(e.requires) == "" {
+		t.Skipf("%s is not set", e.requires)
+	}
+}
+
+var engines = []engine{
 	{"clickhouse", "clickhouse", ""},
 	{"spark", "spark", ""},
 	{"spark-cluster", "spark", "CARET_BPF_SPARK_CLUSTER"}, // takes a minute more
@@ -39,9 +48,7 @@ func TestViewsOfOtherEnginesEqualGo(t *testing.T) {
 	}
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
-			if engine.requires != "" && os.Getenv(engine.requires) == "" {
-				t.Skipf("%s is not set", engine.requires)
-			}
+			engine.requireOrSkip(t)
 			views := func(d *trace.Dataset) string {
 				sql, err := analyze.ViewsIn(d, engine.dialect)
 				if err != nil {

@@ -1,0 +1,148 @@
+// Package lakeviews writes SQL that answers for a lake what the commands answer for a recording, in the dialects of
+// several engines.
+package lakeviews
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/dialect"
+	"github.com/caret-bpf/caret-bpf/export/lake"
+	"github.com/caret-bpf/caret-bpf/trace"
+)
+
+// questionViews ask what the commands answer. They build on the tables' views. They are a template of package dialect.
+//
+//go:embed views.sql
+var questionViews string
+
+// ErrNoLake is returned for a directory that is no lake.
+var ErrNoLake = errors.New("it has no table " + lake.TableRecording + ": name the directory that was given to publish --to")
+
+// Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of the
+// same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or s3://BUCKET/PREFIX.
+// keys are its partition keys; those of a directory are found if there are none, else they are lake.DefaultKeys. A table
+// that the directory lacks is an empty view. Errors wrap analyze.ErrDialect, lake.ErrPartition or ErrNoLake.
+func Views(location, name string, keys []string) (string, error) {
+	to := dialect.ByName(name)
+	if to == nil {
+		return "", fmt.Errorf("%w as %q: name one of %s", analyze.ErrDialect, name, strings.Join(analyze.Dialects(), ", "))
+	}
+	isLocal := !strings.HasPrefix(location, "s3://")
+	if isLocal {
+		absolute, err := filepath.Abs(location)
+		if err != nil {
+			return "", fmt.Errorf("views of %s: %w", location, err)
+		}
+		location = absolute
+		found, err := keysOf(location)
+		if err != nil {
+			return "", fmt.Errorf("views of %s: %w", location, err)
+		}
+		if len(keys) == 0 {
+			keys = found
+		}
+	}
+	if len(keys) == 0 {
+		keys = lake.DefaultKeys
+	}
+	if err := lake.CheckKeys(keys); err != nil {
+		return "", err
+	}
+	var sql strings.Builder
+	fmt.Fprintf(&sql, "-- Views of a lake of caret-bpf for %s. Times are Unix nanoseconds.\n\n%s", to.Engine, to.Before)
+	for _, table := range lake.Tables() {
+		folder := location + "/" + table.Name
+		exists := true
+		if isLocal {
+			_, err := os.Stat(folder)
+			exists = err == nil
+		}
+		view, err := tableView(to, table, folder, exists, keys)
+		if err != nil {
+			return "", fmt.Errorf("views of %s: %w", location, err)
+		}
+		sql.WriteString(view)
+	}
+	questions, err := to.Render(questionViews, template.FuncMap{"keys": func() string { return strings.Join(leading(to, keys), ", ") }})
+	if err != nil {
+		return "", fmt.Errorf("views for %s: %w", to.Engine, err)
+	}
+	return sql.String() + questions, nil
+}
+
+// leading are the columns that all tables begin with.
+func leading(to *dialect.Dialect, keys []string) []string {
+	names := []string{"recording_id"}
+	for _, key := range keys {
+		names = append(names, to.Identifier(key))
+	}
+	return names
+}
+
+// keysOf finds the partition keys of a lake in a directory.
+func keysOf(location string) ([]string, error) {
+	var keys []string
+	folder := filepath.Join(location, lake.TableRecording)
+	for {
+		entries, err := os.ReadDir(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNoLake
+		}
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && strings.Contains(e.Name(), "=") })
+		if at < 0 {
+			return keys, nil
+		}
+		name, _, _ := strings.Cut(entries[at].Name(), "=")
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+		keys, folder = append(keys, name), filepath.Join(folder, entries[at].Name())
+	}
+}
+
+var types = map[trace.ColumnType]dialect.Type{
+	trace.TypeBool: dialect.Boolean, trace.TypeInt32: dialect.Integer, trace.TypeInt64: dialect.BigInt, trace.TypeString: dialect.Text,
+}
+
+// tableView is the view of a table: what belongs to recordings that are there as a whole.
+func tableView(to *dialect.Dialect, table lake.Table, folder string, exists bool, keys []string) (string, error) {
+	columns := []dialect.Column{{Name: "recording_id", Type: dialect.Text}}
+	for _, key := range keys {
+		columns = append(columns, dialect.Column{Name: key, Type: dialect.Text})
+	}
+	for _, c := range table.Columns {
+		if !c.IsOffset() {
+			columns = append(columns, dialect.Column{Name: c.Name, Type: types[c.Type]})
+		}
+	}
+	var names, nulls []string
+	for _, c := range columns {
+		names = append(names, to.Identifier(c.Name))
+		nulls = append(nulls, to.Cast("NULL", c.Type)+" AS "+to.Identifier(c.Name))
+	}
+	if !exists {
+		return fmt.Sprintf("%s\nSELECT * FROM (SELECT %s) nothing WHERE false%s\n\n", to.Create(table.Name), strings.Join(nulls, ", "), to.End()), nil
+	}
+	files, err := to.Files(table.Name+"_files", dialect.Folder{Path: folder, Nested: true}, columns)
+	if err != nil {
+		return "", err
+	}
+	where := ""
+	if table.Name != lake.TableRecording {
+		where = "\nWHERE recording_id IN (SELECT recording_id FROM " + lake.TableRecording + ")"
+	}
+	return fmt.Sprintf("%s%s\nSELECT %s\nFROM %s%s%s\n\n", files.Declaration, to.Create(table.Name), strings.Join(names, ", "), files.From, where, to.End()), nil
+}

@@ -1,0 +1,60 @@
+package lakeviews_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/export/lake"
+	"github.com/caret-bpf/caret-bpf/export/lake/lakeviews"
+)
+
+func TestWhatIsNoLake(t *testing.T) {
+	for name, test := range map[string]struct {
+		location, dialect string
+		keys              []string
+		want              error
+	}{
+		"an empty directory": {t.TempDir(), "duckdb", nil, lakeviews.ErrNoLake},
+		"no directory":       {filepath.Join(t.TempDir(), "none"), "spark", nil, lakeviews.ErrNoLake},
+		"another dialect":    {"s3://bucket/lake", "oracle", nil, analyze.ErrDialect},
+		"a column as a key":  {"s3://bucket/lake", "trino", []string{"pid"}, lake.ErrPartition},
+	} {
+		if sql, err := lakeviews.Views(test.location, test.dialect, test.keys); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v; %.100s", name, err, test.want, sql)
+		}
+	}
+}
+
+// The partition keys of a directory are those of its folders. A key may have to be quoted.
+func TestKeysAreFound(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, lake.TableRecording, "date=2026-11-30", "Route=a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sql, err := lakeviews.Views(dir, "duckdb", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `SELECT recording_id, date, "Route", path, hop`; !strings.Contains(sql, want) {
+		t.Errorf("no %s in\n%s", want, sql)
+	}
+}
+
+// Engines read object storage by functions and schemes of their own.
+func TestObjectStorage(t *testing.T) {
+	for dialect, want := range map[string]string{
+		"duckdb":     "read_parquet('s3://bucket/lake/recording/**/*.parquet'",
+		"spark":      "parquet.`s3a://bucket/lake/recording`",
+		"clickhouse": "s3('s3://bucket/lake/recording/**/*.parquet', 'Parquet'",
+		"trino":      "external_location = 's3://bucket/lake/recording'",
+	} {
+		sql, err := lakeviews.Views("s3://bucket/lake", dialect, nil)
+		if err != nil || !strings.Contains(sql, want) {
+			t.Errorf("%s: %v, no %s", dialect, err, want)
+		}
+	}
+}
