@@ -23,7 +23,6 @@ func sqlCommand() command {
 		name: "sql", arguments: "DATASET | --lake LAKE [flags]",
 		summary: "print SQL views of a dataset or a lake: its tables, and the answers of latency and info",
 		examples: []string{
-			"caret-bpf sql rec",
 			"caret-bpf sql rec --write && duckdb -init rec/views.sql",
 			"caret-bpf sql rec --dialect spark --write && spark-sql -i rec/views.spark.sql",
 			"caret-bpf sql --lake s3://fleet/ros --dialect trino",
