@@ -210,7 +210,7 @@ type binning struct {
 	any     bool
 	count   [binsOfTile]int32
 	busy    [binsOfTile]int64
-	longest [binsOfTile]*[3]int64
+	longest longestIn
 	// covered is until when the time is accounted for.
 	covered int64
 }
@@ -242,14 +242,8 @@ func (b *binning) add(of *threadIndex, i int, unfinished bool) {
 	}
 	b.any = true
 	first, last := b.of(max(begin, b.tile.begin)), b.of(min(end, b.tile.end)-1)
-	var execution *[3]int64
-	for bin := first; bin <= last; bin++ {
-		if before := b.longest[bin]; !unfinished && (before == nil || end-begin > before[2]-before[1]) {
-			if execution == nil {
-				execution = &[3]int64{int64(of.callback[i]), begin, end}
-			}
-			b.longest[bin] = execution
-		}
+	if !unfinished {
+		b.longest.add(of.callback[i], begin, end, first, last)
 	}
 	from, to := max(begin, b.covered), min(end, b.tile.end)
 	if from >= to {
@@ -262,7 +256,7 @@ func (b *binning) add(of *threadIndex, i int, unfinished bool) {
 }
 
 func (b *binning) thread(id int) binnedThread {
-	t := binnedThread{Thread: id, Busy: make([]uint16, binsOfTile), Count: b.count[:], Longest: b.longest[:]}
+	t := binnedThread{Thread: id, Busy: make([]uint16, binsOfTile), Count: b.count[:], Longest: b.longest.of()}
 	for bin, busy := range b.busy {
 		if length := b.begin(bin+1) - b.begin(bin); busy > 0 {
 			t.Busy[bin] = uint16((busy*wholeBin + length - 1) / length)
