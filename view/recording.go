@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/summary"
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -237,40 +238,21 @@ func (v *View) sumUp(losses []trace.Loss, damaged bool) (lost lostAnswer) {
 	if lost.BlindSpans > 0 {
 		parts = append(parts, plural(uint64(lost.BlindSpans), "file was not probed for a time", "files were not probed for a time"))
 	}
-	uncertain, reservation := v.reservation(damaged)
+	var ends []summary.End
+	for _, d := range v.options.Datasets {
+		ends = append(ends, summary.End{Session: d.Session(), Live: d.Live(), Killed: d.Killed(), Damaged: damaged})
+	}
+	reservation := summary.ReservationOf(ends...)
 	switch lost.Text = strings.Join(parts, ", "); {
 	case lost.Text == "":
-		lost.Text = "nothing was lost" + reservation
-	case reservation != "":
-		lost.Text += "; nothing else" + reservation
+		lost.Text = "nothing was lost" + reservation.Text
+	case reservation.Text != "":
+		lost.Text += "; nothing else" + reservation.Text
 	}
-	if records > 0 || !uncertain {
+	if records > 0 || !reservation.Uncertain {
 		lost.Records = &records
 	}
 	return lost
-}
-
-// reservation is what restricts a statement of losses, of the dataset of which least is known. uncertain tells whether
-// something may have been lost that no row tells of.
-func (v *View) reservation(damaged bool) (uncertain bool, text string) {
-	some := func(is func(*trace.Dataset, *trace.Session) bool) bool {
-		return slices.ContainsFunc(v.options.Datasets, func(d *trace.Dataset) bool { return is(d, d.Session()) })
-	}
-	switch {
-	case some(func(d *trace.Dataset, s *trace.Session) bool { return s == nil || d.Killed() || len(s.Unstored) > 0 }):
-		return true, " in what can be read; what was under way at the end is missing"
-	case some(func(d *trace.Dataset, _ *trace.Session) bool { return d.Live() }):
-		return true, " in what can be read; the recording goes on"
-	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Ending == trace.EndingError }):
-		return true, " in what can be read; what was under way when the error came may be missing"
-	case damaged:
-		return true, " in what can be read"
-	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Snapshot != nil }):
-		return true, " in this time, as far as it was known when the snapshot was made; what was under way then is missing"
-	case some(func(_ *trace.Dataset, s *trace.Session) bool { return s.Removed != nil }):
-		return false, " but what was removed"
-	}
-	return false, ""
 }
 
 // isDamaged tells whether a segment of a dataset cannot be read, as far as the ends of the segments tell.

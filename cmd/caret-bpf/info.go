@@ -403,18 +403,8 @@ func printLosses(w *output, s *summary.Summary) {
 			})
 		}
 		printTable(w, []string{"LOST", "REASON", "COUNT>", "FROM", "TO"}, rows)
-	case s.Killed || s.Session != nil && len(s.Session.Unstored) > 0:
-		fmt.Fprintln(w, "nothing was lost in what can be read; what was under way at the end is missing")
-	case s.Session != nil && s.Session.Ending == trace.EndingError:
-		fmt.Fprintln(w, "nothing was lost in what can be read; what was under way when the error came may be missing")
-	case len(s.Damaged) > 0:
-		fmt.Fprintln(w, "nothing was lost in what can be read")
-	case s.Session != nil && s.Session.Snapshot != nil:
-		fmt.Fprintln(w, "nothing was lost in this time, as far as it was known when the snapshot was made; what was under way then is missing")
-	case s.Session != nil && s.Session.Removed != nil:
-		fmt.Fprintln(w, "nothing was lost but what was removed")
 	default:
-		fmt.Fprintln(w, "nothing was lost")
+		fmt.Fprintln(w, "nothing was lost"+s.Reservation().Text)
 	}
 	if len(s.Incomplete) > 0 {
 		var rows [][]string
