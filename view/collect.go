@@ -32,6 +32,18 @@ type collected struct {
 	missing []int64
 }
 
+// Len, Less and Swap are for sort: instances with a value in the order of time.
+func (c *collected) Len() int { return len(c.times) }
+
+// Less tells whether an instance was before another one.
+func (c *collected) Less(i, j int) bool { return c.times[i] < c.times[j] }
+
+// Swap exchanges two instances.
+func (c *collected) Swap(i, j int) {
+	c.times[i], c.times[j] = c.times[j], c.times[i]
+	c.values[i], c.values[j] = c.values[j], c.values[i]
+}
+
 func (c *collected) add(at int64, value trace.Optional[int64]) {
 	if value.Valid {
 		c.times, c.values = append(c.times, at), append(c.values, float64(value.Value))

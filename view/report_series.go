@@ -88,14 +88,23 @@ func addSeriesOf[L comparable](ctx context.Context, r *reportAnswers, subject, m
 		r.summary.Omitted = true
 	}
 	c := wanting(labels)
+	for _, s := range chosen {
+		if measure != frequencyMeasure { // lists that grow would leave as much again behind
+			c[s.label].times, c[s.label].values = make([]int64, 0, s.count), make([]float64, 0, s.count)
+		}
+	}
 	ctx, lacks := warningIn(ctx)
 	if err := r.view.plain.all(ctx, func(q *analyze.Query) error { return collect(ctx, q, c) }); err != nil {
 		return err
 	}
+	answers := make(map[L]*series)
 	for _, s := range chosen {
+		if answers[s.label] == nil { // rows may be called the same
+			answers[s.label] = r.view.newSeries(c[s.label], r.view.span.First, r.view.span.Last)
+			delete(c, s.label)
+		}
 		k := newKey("series", subject, fmt.Sprint(s.id), measure, "0", fmt.Sprint(r.view.duration()))
-		answer := r.view.newSeries(c[s.label], r.view.span.First, r.view.span.Last)
-		if added, err := r.offer(k, answer, lacks, seriesShare); err != nil || !added {
+		if added, err := r.offer(k, answers[s.label], lacks, seriesShare); err != nil || !added {
 			return err // what comes behind it has fewer instances, and no less size
 		}
 	}

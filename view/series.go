@@ -1,11 +1,11 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/rank"
@@ -180,7 +180,8 @@ func periodicOfCommunication(l analyze.CommunicationLabel) analyze.PeriodicLabel
 	return analyze.PeriodicLabel{Node: l.PublisherNode, PID: l.PublisherPID, Topic: l.Topic, SubscriptionNode: l.SubscriptionNode, Transport: l.Transport}
 }
 
-// newSeries describes instances of a time. They are put in order.
+// newSeries describes instances of a time. They are put in order, and are not used any more: many are described where
+// they are.
 func (v *View) newSeries(c *collected, from, to int64) *series {
 	c.arrange()
 	s := &series{Exact: len(c.times) <= exactInstances, Missing: []int64{}, MissingTotal: len(c.missing)}
@@ -188,38 +189,28 @@ func (v *View) newSeries(c *collected, from, to int64) *series {
 		s.Missing = append(s.Missing, v.since(at))
 	}
 	if s.Exact {
-		s.At, s.Values = make([]int64, len(c.times)), c.values
+		s.At, s.Values = make([]int64, len(c.times)), slices.Clone(c.values)
 		for i, at := range c.times {
 			s.At[i] = v.since(at)
 		}
 	} else {
 		s.At, s.buckets = c.inBuckets(v.since(from), to-from, v.since)
 	}
-	sorted := slices.Sorted(slices.Values(c.values))
-	s.Histogram, s.Statistics = newHistogram(sorted), newSeriesStatistics(sorted)
+	slices.Sort(c.values)
+	s.Histogram, s.Statistics = newHistogram(c.values), newSeriesStatistics(c.values)
 	return s
 }
 
 // arrange puts instances in the order of time: some queries tell of several publishers, or of messages by their ends.
 func (c *collected) arrange() {
 	slices.Sort(c.missing)
-	if slices.IsSorted(c.times) {
-		return
+	if !sort.IsSorted(c) {
+		sort.Stable(c)
 	}
-	order := make([]int, len(c.times))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.times[a], c.times[b]) })
-	times, values := make([]int64, len(order)), make([]float64, len(order))
-	for i, at := range order {
-		times[i], values[i] = c.times[at], c.values[at]
-	}
-	c.times, c.values = times, values
 }
 
 // inBuckets describes the instances of equal parts of a time that begins at from on the page. It returns their begins,
-// too.
+// too. Values of one part are sorted.
 func (c *collected) inBuckets(from, length int64, since func(int64) int64) (begins []int64, b *buckets) {
 	b = &buckets{Length: length/seriesBuckets + 1}
 	i := 0
@@ -230,13 +221,14 @@ func (c *collected) inBuckets(from, length int64, since func(int64) int64) (begi
 			i++
 		}
 		begins, b.Count = append(begins, begin), append(b.Count, i-first)
-		of := newSeriesStatistics(slices.Sorted(slices.Values(c.values[first:i])))
+		slices.Sort(c.values[first:i])
+		of := newSeriesStatistics(c.values[first:i])
 		b.Min, b.P50, b.Max = append(b.Min, of.Min), append(b.P50, of.P50), append(b.Max, of.Max)
 	}
 	return begins, b
 }
 
-// newSeriesStatistics describes sorted values.
+// newSeriesStatistics describes sorted values, which may change behind.
 func newSeriesStatistics(sorted []float64) seriesStatistics {
 	s := seriesStatistics{Count: len(sorted)}
 	if len(sorted) == 0 {
@@ -247,15 +239,18 @@ func newSeriesStatistics(sorted []float64) seriesStatistics {
 		sum += value
 	}
 	mean := sum / float64(len(sorted))
-	s.Min, s.Mean, s.Max = &sorted[0], &mean, &sorted[len(sorted)-1]
+	s.Min, s.Mean, s.Max = copied(sorted[0]), &mean, copied(sorted[len(sorted)-1])
 	s.P50, s.P90, s.P99 = percentile(sorted, 0.5), percentile(sorted, 0.9), percentile(sorted, 0.99)
 	return s
 }
 
 // percentile returns the value of a percentile of sorted values, as those of the commands.
 func percentile(sorted []float64, share float64) *float64 {
-	return &sorted[rank.Nearest(share, uint64(len(sorted)))-1]
+	return copied(sorted[rank.Nearest(share, uint64(len(sorted)))-1])
 }
+
+// copied is a value beside the others: one among them would keep them all in memory.
+func copied(value float64) *float64 { return &value }
 
 // newHistogram counts sorted values: in equal bins where 98 of 100 of them are, and in one bin each below and above.
 func newHistogram(sorted []float64) histogram {
