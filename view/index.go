@@ -80,7 +80,7 @@ func newThreadIndex(executions int) *threadIndex {
 func (v *View) addTo(x *index, e *analyze.ExecutionSpan) {
 	id, known := v.timelineEntities.threads[analyze.Thread{Process: e.Callback.Node.Process, TID: e.TID}]
 	if !known {
-		return // it came while the threads were counted, of a recording that goes on
+		return // of one that is left out, or that came while the threads were counted, of a recording that goes on
 	}
 	t := x.threads[id]
 	begin, end := int64(noTime), int64(noTime)

@@ -122,6 +122,10 @@ func Open(ctx context.Context, options Options) (*View, error) {
 	}
 	first.filter = v.options.Filter
 	v.plain, v.warnings = first, slices.Clone(first.query.Warnings)
+	threads, omitted := busiestThreads(v.threads, v.executions)
+	if v.threads = threads; omitted != "" {
+		v.warnings = append(v.warnings, omitted)
+	}
 	v.entities = newEntities(first.query.Architecture, v.threads)
 	for _, other := range []struct {
 		asking   **asking
