@@ -26,7 +26,7 @@ type Dialect struct {
 	Name string
 	// Engine is how its makers name it.
 	Engine string
-	// Before is what a script begins with: settings of the session, what has to be configured.
+	// Before is what a script begins with: what has to be configured.
 	Before string
 
 	types    map[Type]string // those that may be null
@@ -66,8 +66,6 @@ var all = []*Dialect{
 		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
 		divided: "(%s div %s)",
 		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes, identify: "`", files: sparkFiles,
-		// Else what is in a folder's name becomes a date or a number.
-		Before: "SET spark.sql.sources.partitionColumnTypeInference.enabled = false;\n\n",
 	},
 	{
 		Name: "clickhouse", Engine: "ClickHouse",

@@ -16,7 +16,7 @@ type Column struct {
 type Files struct {
 	Declaration string // what has to be run before; "" if nothing
 	From        string // what stands behind FROM
-	File, Row   string // expressions that tell a row's file, and its place in it
+	File, Row   string // expressions that tell a row's file, and its place in it; "" if nothing tells
 }
 
 // patterns are what DuckDB, Spark and ClickHouse take for a pattern in a path.
@@ -53,10 +53,18 @@ func duckDBFiles(d *Dialect, _ string, of Folder, _ string) Files {
 	}
 }
 
-func sparkFiles(_ *Dialect, _ string, of Folder, _ string) Files {
+// sparkFiles lists the files of a lake's table when the declaration runs, and opens none but those that are asked for: there
+// may be very many.
+func sparkFiles(d *Dialect, name string, of Folder, columns string) Files {
 	path := of.Path
 	if key, ok := strings.CutPrefix(path, s3); ok {
 		path = "s3a://" + key
+	}
+	if of.Nested {
+		return Files{
+			Declaration: fmt.Sprintf("CREATE OR REPLACE TEMPORARY VIEW %s (%s)\nUSING parquet OPTIONS (path %s, pathGlobFilter '*.parquet');\n\n", name, columns, d.Quote(path)),
+			From:        name,
+		}
 	}
 	return Files{
 		From: fmt.Sprintf("parquet.`%s` WITH (mergeSchema = 'true', pathGlobFilter = '*.parquet')", strings.ReplaceAll(path, "`", "``")),

@@ -73,17 +73,19 @@ func sqlCommand() command {
 				if err := wholefile.Write(path, []byte(views), viewsMode(d.Dir()), c.caller); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.out, "wrote %s; %s %[1]s\n", report.Printable(path), readViews[*dialect])
+				said := "wrote " + report.Printable(path)
+				if reads, ok := readViews[*dialect]; ok {
+					said += "; " + reads + " " + report.Printable(path)
+				}
+				fmt.Fprintln(c.out, said)
 				return nil
 			}
 		},
 	}
 }
 
-// readViews are the commands that a file with views is given to.
-var readViews = map[string]string{
-	"duckdb": "duckdb -init", "spark": "spark-sql -i", "clickhouse": "clickhouse local --queries-file", "trino": "trino --file",
-}
+// readViews are the commands that a file with views is given to, of engines whose views live as long as a session.
+var readViews = map[string]string{"duckdb": "duckdb -init", "spark": "spark-sql -i"}
 
 // viewsMode lets those read the views of a dataset who may read the dataset.
 func viewsMode(dataset string) os.FileMode {

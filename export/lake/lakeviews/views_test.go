@@ -48,7 +48,7 @@ func TestKeysAreFound(t *testing.T) {
 func TestObjectStorage(t *testing.T) {
 	for dialect, want := range map[string]string{
 		"duckdb":     "read_parquet('s3://bucket/lake/recording/**/*.parquet'",
-		"spark":      "parquet.`s3a://bucket/lake/recording`",
+		"spark":      "OPTIONS (path 's3a://bucket/lake/recording'",
 		"clickhouse": "s3('s3://bucket/lake/recording/**/*.parquet', 'Parquet'",
 		"trino":      "external_location = 's3://bucket/lake/recording'",
 	} {
