@@ -136,9 +136,9 @@ func storesOffsets(table *trace.Table, groups []*trace.Group) bool {
 	return false
 }
 
-// countingRow tells in SQL which of the rows of each entity counts: what they are an entity by, and an order in which it
-// is the first; "" for other tables. Rows of recorders that gave them no numbers are of one life if they name the same
-// address and the same begin.
+// countingRow tells in SQL which of the rows of each entity counts: what they are an entity by, and an order in
+// which it is the first; "" for other tables. Rows of recorders that gave them no numbers are of one life if they
+// name the same address and the same begin.
 func countingRow(table *trace.Table, groups []*trace.Group) (entity, first string) {
 	if !table.HasEntities() {
 		return "", ""

@@ -11,8 +11,8 @@ type Column struct {
 	Type Type
 }
 
-// Files are the Parquet files of one folder, as an engine reads them. A column that only some of them have is null in the
-// others.
+// Files are the Parquet files of one folder, as an engine reads them. A column that only some of them have is null
+// in the others.
 type Files struct {
 	Declaration string // what has to be run before; "" if nothing
 	From        string // what stands behind FROM
@@ -32,8 +32,8 @@ type Folder struct {
 
 const s3 = "s3://"
 
-// Files returns how the Parquet files of a folder are read, which have these columns. They are declared under a name where
-// the engine needs that. It fails for folders that the engine cannot be given.
+// Files returns how the Parquet files of a folder are read, which have these columns. They are declared under a
+// name where the engine needs that. It fails for folders that the engine cannot be given.
 func (d *Dialect) Files(name string, of Folder, columns []Column) (Files, error) {
 	if strings.ContainsAny(of.Path, patterns) {
 		return Files{}, fmt.Errorf("%s takes %q for a pattern of paths: move the files to a folder without any of %s, or make a link to theirs", d.Engine, of.Path, patterns)
@@ -53,8 +53,8 @@ func duckDBFiles(d *Dialect, _ string, of Folder, _ string) Files {
 	}
 }
 
-// sparkFiles lists the files of a lake's table when the declaration runs, and opens none but those that are asked for: there
-// may be very many.
+// sparkFiles lists the files of a lake's table when the declaration runs, and opens none but those that are asked
+// for: there may be very many.
 func sparkFiles(d *Dialect, name string, of Folder, columns string) Files {
 	path := of.Path
 	if key, ok := strings.CutPrefix(path, s3); ok {

@@ -16,8 +16,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// Every engine has Go's answers about each recording of a lake from the lake's views, value by value. One recording names
-// a vehicle whose name is no text by itself, the other none. A recording that is not there as a whole is not seen.
+// Every engine has Go's answers about each recording of a lake from the lake's views, value by value. One recording
+// names a vehicle whose name is no text by itself, the other none. A recording that is not there as a whole is not
+// seen.
 func TestViewsOfALakeEqualGo(t *testing.T) {
 	python := environment(t)
 	dir := filepath.Join(t.TempDir(), "it's a lake; -- 50 %")
@@ -58,7 +59,8 @@ func TestViewsOfALakeEqualGo(t *testing.T) {
 	}
 }
 
-// skippedFolder asks a lake of two vehicles about one. The files of the other are none of Parquet: who opens them fails.
+// skippedFolder asks a lake of two vehicles about one. The files of the other are none of Parquet: who opens them
+// fails.
 func skippedFolder(t *testing.T) script {
 	t.Helper()
 	dir := t.TempDir()

@@ -36,8 +36,8 @@ var engines = []engine{
 	{"trino", "trino", "CARET_BPF_TRINO"},                 // the address of a server, which is too large to be had for each run
 }
 
-// Other engines than DuckDB have Go's answers from the views of their dialects, value by value. What a recording has not
-// is empty.
+// Other engines than DuckDB have Go's answers from the views of their dialects, value by value. What a recording
+// has not is empty.
 func TestViewsOfOtherEnginesEqualGo(t *testing.T) {
 	python := environment(t)
 	d, empty := answers.Dataset(t, 3000), emptyDataset(t)

@@ -28,10 +28,11 @@ var questionViews string
 // ErrNoLake is returned for a directory that is no lake.
 var ErrNoLake = errors.New("it has no table " + lake.TableRecording + ": name the directory that was given to publish --to")
 
-// Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of the
-// same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or s3://BUCKET/PREFIX.
-// keys are its partition keys; those of a directory are found if there are none, else they are lake.DefaultKeys. A table
-// that the directory lacks is an empty view. Errors wrap analyze.ErrDialect, lake.ErrPartition or ErrNoLake.
+// Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of
+// the same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or
+// s3://BUCKET/PREFIX. keys are its partition keys; those of a directory are found if there are none, else they are
+// lake.DefaultKeys. A table that the directory lacks is an empty view. Errors wrap analyze.ErrDialect,
+// lake.ErrPartition or ErrNoLake.
 func Views(location, name string, keys []string) (string, error) {
 	to := dialect.ByName(name)
 	if to == nil {
