@@ -34,7 +34,10 @@ func openLocal(dir string, readOnly bool, as *identity.Identity) (*localStore, e
 		s.root, err = os.OpenRoot(dir)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && readOnly:
+		return nil, fmt.Errorf("open lake: %w", err)
+	case err != nil:
 		return nil, s.failed(err)
 	}
 	return s, nil

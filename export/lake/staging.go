@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +28,7 @@ type staging struct {
 	root  *os.Root
 	path  string // in root
 	lock  *os.File
-	files int
+	files atomic.Int64 // that were made, by any goroutine
 }
 
 // newStaging makes a folder in a folder of root, and removes there what killed publishers have left.
@@ -108,8 +109,7 @@ func sweepStaging(root *os.Root, parent string, as *identity.Identity) error {
 
 // create makes a file.
 func (s *staging) create() (file *os.File, name string, err error) {
-	s.files++
-	name = path.Join(s.path, fmt.Sprintf("%05d", s.files))
+	name = path.Join(s.path, fmt.Sprintf("%05d", s.files.Add(1)))
 	err = s.as.Run(func() (err error) {
 		file, err = s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 		return err
