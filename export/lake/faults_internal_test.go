@@ -49,8 +49,8 @@ func (s *breakingStore) unlessBroken(do func() error) error {
 	return do()
 }
 
-// requireWholeOrAbsent: what a reader sees of a lake, the recordings that have a row, is there as a whole, and nothing of
-// it comes from another publishing.
+// requireWholeOrAbsent: what a reader sees of a lake, the recordings that have a row, is there as a whole, and
+// nothing of it comes from another publishing.
 func requireWholeOrAbsent(t *testing.T, dir string) (visible int) {
 	t.Helper()
 	l := openLake(t, dir)
@@ -76,8 +76,9 @@ func requireWholeOrAbsent(t *testing.T, dir string) (visible int) {
 	return visible
 }
 
-// TestBrokenOffAnywhere: wherever a publisher is broken off while it changes the lake, nobody sees half a recording, and
-// the next one completes it, so that the lake is as if nothing had been; also where another publishing is replaced.
+// TestBrokenOffAnywhere: wherever a publisher is broken off while it changes the lake, nobody sees half a recording,
+// and the next one completes it, so that the lake is as if nothing had been; also where another publishing is
+// replaced.
 func TestBrokenOffAnywhere(t *testing.T) {
 	d := simulated(t, 2)[0]
 	requests := []Request{{Paths: allPaths, PathsAsked: "all", PathOptions: pathOptions}, {Keys: []string{"date"}}}
@@ -146,8 +147,8 @@ func TestPublishersSideBySide(t *testing.T) {
 	requireEqual(t, "files", contentOf(t, dir), contentOf(t, want))
 }
 
-// TestFullDisk: where the disk is full, the error says what to do, nothing is visible or left, and more room is all that
-// the next publisher needs.
+// TestFullDisk: where the disk is full, the error says what to do, nothing is visible or left, and more room is all
+// that the next publisher needs.
 func TestFullDisk(t *testing.T) {
 	d, want, disk := simulated(t, 2)[0], t.TempDir(), t.TempDir()
 	mustPublish(t, openLake(t, want), d, Request{})

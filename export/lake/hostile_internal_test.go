@@ -147,8 +147,8 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
-// FuzzFolder: whatever a value is, its folder is one part of a path that does not lead up, and the value can be had from
-// it.
+// FuzzFolder: whatever a value is, its folder is one part of a path that does not lead up, and the value can be had
+// from it.
 func FuzzFolder(f *testing.F) {
 	for _, value := range []string{"", "v12", "../x", "a=b", "\x00", "\xff", "%2e", "ü"} {
 		f.Add(value)

@@ -28,7 +28,8 @@ type store interface {
 	remove(ctx context.Context, name string) error
 	// list returns the names in a folder.
 	list(ctx context.Context, folder string) ([]string, error)
-	// lock keeps others from putting recordings into the lake until unlock is called. Where that cannot be, it does nothing.
+	// lock keeps others from putting recordings into the lake until unlock is called. Where that cannot be, it does
+	// nothing.
 	lock(ctx context.Context) (unlock func(), err error)
 	// staging is where files are staged: a folder of a root.
 	staging() (root *os.Root, folder string)
