@@ -25,6 +25,10 @@ var (
 	ErrPublished = errors.New("it is in the lake already, published in another way")
 )
 
+// windowRows is the number of rows of a window of the recording. Its rows have more in them than those of other queries,
+// so fewer are held at a time.
+const windowRows = 1 << 16
+
 // Request says how a recording is put into a lake.
 type Request struct {
 	// Keys are the partition keys: KeyDate, and attributes. None stands for DefaultKeys.
@@ -193,7 +197,7 @@ func (p *publishing) stage(ctx context.Context, s *staging) (files []stagedFile,
 	if err != nil {
 		return nil, nil, err
 	}
-	query.Progress = p.request.Progress
+	query.Progress, query.WindowRows = p.request.Progress, windowRows
 	defer func() { warnings = query.Warnings }()
 	span, known, err := query.TimeSpan(ctx)
 	if err != nil {
