@@ -47,8 +47,8 @@ func (g *Grid) At(point int64) int64 { return g.begin.Value + point*g.Period }
 // first start, and may be negative.
 func (g *Grid) Lateness(at int64) int64 { return at - g.At(g.Point(at)) }
 
-// IsUncertain tells whether the grid may be another one, by the least and the greatest lateness of the starts: without an
-// origin it is laid by them alone, and does not show it if they differ by half a period and more. It is not known how
+// IsUncertain tells whether the grid may be another one, by the least and the greatest lateness of the starts. Without
+// an origin it is laid by them alone, and does not tell if they differ by half a period and more. It is not known how
 // late they were then.
 func (g *Grid) IsUncertain(least, greatest int64) bool {
 	return g.Period > 0 && !g.Origin.Valid && greatest-least >= g.Period/2
