@@ -68,8 +68,8 @@ func exitCode(err error) int {
 	}{
 		{exitSuccess, []error{nil, errHelp}},
 		{exitUsage, []error{
-			errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName, lake.ErrPartition,
-			analyze.ErrUnknownHost,
+			errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName,
+			lake.ErrPartition, lake.ErrNoBucket, analyze.ErrUnknownHost,
 		}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},

@@ -115,6 +115,9 @@ func TestPublish(t *testing.T) {
 	if code, _, _ := runCommand("publish", rec); code != exitUsage {
 		t.Errorf("without --to: exit code %d", code)
 	}
+	if code, _, problems := runCommand("publish", rec, "--to", "s3://", "--staging", t.TempDir()); code != exitUsage || !strings.Contains(problems, "s3://BUCKET/PREFIX") {
+		t.Errorf("without a bucket: exit code %d: %s", code, problems)
+	}
 	publish(exitDataset, filepath.Join(to, "nothing"))
 	for name := range filesBelow(t, to) {
 		if strings.HasPrefix(name, lake.TableMessageFact) {

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,11 +10,13 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/caret-bpf/caret-bpf/identity"
 )
@@ -44,6 +47,9 @@ type s3Store struct {
 // programs go by.
 func openS3(ctx context.Context, target string, options Options) (*s3Store, error) {
 	bucket, prefix, _ := strings.Cut(target, "/")
+	if err := s3utils.CheckValidBucketName(bucket); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w", ErrNoBucket, s3Scheme+target, err)
+	}
 	s := &s3Store{bucket: bucket, prefix: strings.Trim(prefix, "/"), patience: options.Patience, as: options.As}
 	if s.patience == 0 {
 		s.patience = DefaultPatience
@@ -105,13 +111,17 @@ func firstSet(variables ...string) string {
 	return ""
 }
 
-// attempt does something until it succeeds or cannot, or patience is over. Each attempt has so much time.
+// attempt does something until it succeeds or cannot, or patience is over. Each attempt has so much time. Patience counts
+// from the first failure: an upload may take longer than it, and is attempted again nevertheless.
 func (s *s3Store) attempt(ctx context.Context, timeout time.Duration, do func(context.Context) error) error {
-	pause, until := s.patience/256, time.Now().Add(s.patience)
-	for {
+	var until time.Time
+	for pause := s.patience / 256; ; pause = min(2*pause, longestPause) {
 		within, cancel := context.WithTimeout(ctx, timeout)
 		err := do(within)
 		cancel()
+		if until.IsZero() {
+			until = time.Now().Add(s.patience)
+		}
 		switch {
 		case err == nil:
 			return nil
@@ -131,7 +141,6 @@ func (s *s3Store) attempt(ctx context.Context, timeout time.Duration, do func(co
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 
@@ -146,14 +155,19 @@ func isOurs(err error) bool {
 	return errors.As(err, &local) || errors.Is(err, ErrManifest)
 }
 
+// passingCodes are those of refusals that may not come again, whatever their status is.
+var passingCodes = []string{"RequestTimeout", "IncompleteBody", "BadDigest", "ExpiredToken", "ExpiredTokenException", "OperationAborted", "ConditionalRequestConflict"}
+
 // isFinal tells of an answer that will be the same next time.
 func isFinal(err error) bool {
 	var refused minio.ErrorResponse
-	if !errors.As(err, &refused) {
-		return false
+	if errors.As(err, &refused) {
+		status := refused.StatusCode
+		return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests &&
+			!slices.Contains(passingCodes, refused.Code)
 	}
-	status := refused.StatusCode
-	return status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
+	var distrusted *tls.CertificateVerificationError
+	return errors.As(err, &distrusted) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 func (s *s3Store) key(name string) string { return path.Join(s.prefix, name) }
@@ -186,9 +200,10 @@ func (s *s3Store) hasSame(ctx context.Context, f *File) (bool, error) {
 	return err == nil && info.Size == f.Bytes && info.UserMetadata[hashKey] == f.SHA256, err
 }
 
-// upload puts an object in one request: a publisher that is killed leaves no part of it.
-func (s *s3Store) upload(ctx context.Context, f *stagedFile, content io.Reader) error {
-	options := minio.PutObjectOptions{ContentType: "application/json", UserMetadata: map[string]string{hashKey: f.SHA256}, DisableMultipart: true}
+// upload puts an object in one request: a publisher that is killed leaves no part of it. The storage compares what it
+// gets with a checksum.
+func (s *s3Store) upload(ctx context.Context, f *stagedFile, content *os.File) error {
+	options := minio.PutObjectOptions{ContentType: "application/json", UserMetadata: map[string]string{hashKey: f.SHA256}, DisableMultipart: true, SendContentMd5: true}
 	if strings.HasSuffix(f.Name, parquetSuffix) {
 		options.ContentType = "application/vnd.apache.parquet"
 	}

@@ -12,6 +12,8 @@ var (
 	ErrUnwritable = errors.New("the lake cannot be written")
 	// ErrUnreachable is wrapped by errors of object storage that does not answer, or refuses.
 	ErrUnreachable = errors.New("the object storage cannot be used")
+	// ErrNoBucket is returned for the name of a lake in object storage that names no bucket.
+	ErrNoBucket = errors.New("a lake in object storage is s3://BUCKET/PREFIX")
 	// errNotThere is returned for a file that is not in the lake.
 	errNotThere = errors.New("it is not in the lake")
 )
