@@ -74,7 +74,7 @@ func TestLongValues(t *testing.T) {
 }
 
 func TestCheckKeys(t *testing.T) {
-	for _, keys := range [][]string{{"host"}, {"recording_id"}, {"path"}, {"date", "date"}, {"../x"}, {""}, {"a/b"}, {"a=b"}} {
+	for _, keys := range [][]string{{"host"}, {"recording_id"}, {"path"}, {"date", "date"}, {"Host"}, {"Recording_ID"}, {"date", "Date"}, {"../x"}, {""}, {"a/b"}, {"a=b"}} {
 		if err := CheckKeys(keys); !errors.Is(err, ErrPartition) {
 			t.Errorf("%q: %v", keys, err)
 		}

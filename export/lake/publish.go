@@ -59,17 +59,18 @@ type Result struct {
 }
 
 // CheckKeys returns an error that wraps ErrPartition for keys that cannot be partition keys: each is an attribute's or
-// KeyDate, and no column of a table.
+// KeyDate, and no column of a table. Names that differ in case only are the same.
 func CheckKeys(keys []string) error {
 	for i, key := range keys {
 		if err := trace.CheckAttributeKey(key); err != nil {
 			return fmt.Errorf("%w: %w", ErrPartition, err)
 		}
-		if slices.Contains(keys[:i], key) {
+		isKey := func(name string) bool { return strings.EqualFold(name, key) } // many engines take them for one column
+		if slices.ContainsFunc(keys[:i], isKey) {
 			return fmt.Errorf("%w: %s is named twice", ErrPartition, key)
 		}
 		for _, table := range Tables() {
-			if key == leadingID || slices.ContainsFunc(table.Columns, func(c Column) bool { return c.Name == key }) {
+			if isKey(leadingID) || slices.ContainsFunc(table.Columns, func(c Column) bool { return isKey(c.Name) }) {
 				return fmt.Errorf("%w: %s is a column of table %s", ErrPartition, key, table.Name)
 			}
 		}
