@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -222,6 +223,32 @@ func TestLeftStagedFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, stagingFolder)); err == nil {
 		t.Error("the folder for staging is left")
 	}
+}
+
+// TestLockedLake: who waits for another publisher can be told to end.
+func TestLockedLake(t *testing.T) {
+	d, dir := simulated(t, 1)[0], t.TempDir()
+	unlock, err := openLake(t, dir).store.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := openLake(t, dir).Publish(ctx, d, Request{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	unlock()
+	mustPublish(t, openLake(t, dir), d, Request{})
+}
+
+// TestPipeInStaging is not waited for.
+func TestPipeInStaging(t *testing.T) {
+	d, dir := simulated(t, 1)[0], t.TempDir()
+	pipe := filepath.Join(dir, stagingFolder, "pipe")
+	if err := errors.Join(os.Mkdir(filepath.Dir(pipe), 0o755), unix.Mkfifo(pipe, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	mustPublish(t, openLake(t, dir), d, Request{})
 }
 
 // damage puts segments that are no Parquet into a copy of a recording.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -157,24 +158,35 @@ func (s *localStore) list(_ context.Context, folder string) (names []string, err
 	return names, err
 }
 
-func (s *localStore) lock(context.Context) (unlock func(), err error) {
+// lockPause is that between two attempts to get the lock.
+const lockPause = 20 * time.Millisecond
+
+func (s *localStore) lock(ctx context.Context) (unlock func(), err error) {
 	var folder *os.File
 	err = s.do(func() (err error) {
 		if err := s.makeFolder(manifestFolder); err != nil {
 			return err
 		}
-		if folder, err = s.root.Open(manifestFolder); err != nil {
-			return err
-		}
-		if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX); err != nil && !isUnlockable(err) {
-			return errors.Join(err, folder.Close())
-		}
-		return nil
+		folder, err = s.root.Open(manifestFolder)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = folder.Close() }, nil
+	for {
+		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil || isUnlockable(err):
+			return func() { _ = folder.Close() }, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			return nil, errors.Join(s.failed(err), folder.Close())
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), folder.Close())
+		}
+	}
 }
 
 func (s *localStore) staging() (root *os.Root, folder string) { return s.root, stagingFolder }

@@ -82,9 +82,9 @@ func sweep(root *os.Root, parent string) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(parent, entry.Name())
-		left, err := root.Open(name)
+		left, err := root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 		if err != nil {
-			continue // it is gone, or of somebody else
+			continue // it is gone, of somebody else, or none of ours
 		}
 		if unix.Flock(int(left.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			err = root.RemoveAll(name)
