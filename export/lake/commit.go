@@ -23,9 +23,8 @@ func (p *publishing) commit(ctx context.Context, s *staging, files []stagedFile)
 		return nil, err
 	}
 	defer unlock()
-	visible, err := p.isThere(ctx)
-	if err != nil || visible != nil && !p.request.Replace {
-		return visible, err
+	if there, err = p.isThere(ctx); err != nil || there != nil {
+		return there, err
 	}
 	row := &files[len(files)-1]
 	files = files[:len(files)-1]

@@ -13,17 +13,23 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// withVehicle is a copy of a recording whose vehicle has another name.
-func withVehicle(t *testing.T, d *trace.Dataset, vehicle string) *trace.Dataset {
+// copied is a copy of a recording of which something was changed.
+func copied(t *testing.T, d *trace.Dataset, change func(dir string, session *trace.Session)) *trace.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rec")
 	if err := os.CopyFS(dir, os.DirFS(d.Dir())); err != nil {
 		t.Fatal(err)
 	}
 	session := *d.Session()
-	session.Attributes = map[string]string{"vehicle": vehicle}
+	change(dir, &session)
 	tracetest.AddSession(t, dir, &session)
 	return tracetest.Open(t, dir)
+}
+
+// withVehicle is a copy of a recording whose vehicle has another name.
+func withVehicle(t *testing.T, d *trace.Dataset, vehicle string) *trace.Dataset {
+	t.Helper()
+	return copied(t, d, func(_ string, session *trace.Session) { session.Attributes = map[string]string{"vehicle": vehicle} })
 }
 
 // TestHostileValues of attributes lead nowhere else, and are in the files as they are.
@@ -70,7 +76,7 @@ func TestLongValues(t *testing.T) {
 	if files := filesIn(t, dir); len(files) > 0 {
 		t.Errorf("%v are in the lake", files)
 	}
-	mustPublish(t, openLake(t, dir), withVehicle(t, d, strings.Repeat("x", 4096)), Request{Keys: []string{"date"}})
+	mustPublish(t, openLake(t, dir), withVehicle(t, d, strings.Repeat("x", 4096)), Request{Keys: []string{KeyDate}})
 }
 
 func TestCheckKeys(t *testing.T) {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 const (
@@ -29,7 +32,11 @@ type manifest struct {
 	Keys      []Key  `json:"keys"`
 	// Paths is how the paths of path_fact were asked for.
 	Paths string `json:"paths,omitempty"`
-	// Damaged are the segments that could not be read.
+	// Attributes are those of the recording.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// Recorded are the rows of the recording that were there to be published, by its tables.
+	Recorded map[string]uint64 `json:"recorded_rows"`
+	// Damaged are the segments that could not be read, by their paths in the recording.
 	Damaged []string `json:"damaged_segments,omitempty"`
 	Files   []File   `json:"files"`
 	// Row is the file with the row of recording.
@@ -41,17 +48,23 @@ func manifestName(recording string) string {
 }
 func begunName(recording string) string { return path.Join(manifestFolder, recording+begunSuffix) }
 
-// same tells whether it says of another publishing of the recording that it was asked for the same.
-func (m *manifest) same(other *manifest) bool {
-	if m.Format != other.Format || m.Paths != other.Paths || len(m.Keys) != len(other.Keys) {
-		return false
+// askedLike tells whether another publishing of the recording was asked for in the same way.
+func (m *manifest) askedLike(other *manifest) bool {
+	return m.Format == other.Format && m.Paths == other.Paths && slices.Equal(keyNames(m.Keys), keyNames(other.Keys))
+}
+
+// compareContent tells whether it has something of the recording that another publishing lacks, and whether it lacks
+// something that the other has.
+func (m *manifest) compareContent(other *manifest) (more, less bool) {
+	less = len(m.Damaged) > len(other.Damaged)
+	more = len(m.Damaged) < len(other.Damaged)
+	for table, rows := range m.Recorded {
+		more = more || rows > other.Recorded[table]
 	}
-	for i := range m.Keys {
-		if m.Keys[i].Name != other.Keys[i].Name {
-			return false
-		}
+	for table, rows := range other.Recorded {
+		less = less || rows > m.Recorded[table]
 	}
-	return true
+	return more, less
 }
 
 // names are those of all files.
@@ -81,6 +94,9 @@ func readManifest(ctx context.Context, in store, recording string) (*manifest, e
 			return nil, nil
 		}
 		return nil, err
+	}
+	if m.Format > FormatVersion {
+		return nil, fmt.Errorf("%w: %s is of a lake of format %d, and this caret-bpf knows %d: use a newer one", trace.ErrNewerFormat, recording, m.Format, FormatVersion)
 	}
 	if m.Recording != recording {
 		return nil, fmt.Errorf("%w: %s names %q", ErrManifest, name, m.Recording)

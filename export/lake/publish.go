@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,8 @@ type Request struct {
 	Keys []string
 	// Damaged publishes what can be read of a damaged recording.
 	Damaged bool
-	// Replace puts a recording anew that is in the lake already.
+	// Replace puts a recording anew that is in the lake already. A copy of it that has more, and lacks nothing of what
+	// is there, is put in its place anyway.
 	Replace bool
 	// Paths finds the paths of path_fact and hop_fact; nil: there are none. PathsAsked says how they are asked for: a
 	// recording is published in the same way if that is the same.
@@ -99,6 +101,12 @@ func (l *Lake) Publish(ctx context.Context, d *trace.Dataset, request Request) (
 		p.manifest.Keys = append(p.manifest.Keys, Key{Name: key})
 	}
 	p.manifest.Format, p.manifest.Recording, p.manifest.Paths = FormatVersion, p.id, request.PathsAsked
+	if p.manifest.Attributes, err = p.attributes(ctx); err != nil {
+		return result, err
+	}
+	if p.manifest.Recorded, err = countRows(ctx, d); err != nil {
+		return result, err
+	}
 	result, err = p.publish(ctx)
 	if err != nil && (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) && !errors.Is(err, ErrUnwritable) {
 		err = fmt.Errorf("%w: no space is left where files are staged (%w): free some and publish again; nothing half is visible", ErrUnwritable, err)
@@ -116,6 +124,10 @@ type publishing struct {
 	request  *Request
 	id       string
 	manifest manifest
+	// isRead says that the manifest names the damaged segments.
+	isRead bool
+	// missing are the rows that are gone or cannot be read.
+	missing trace.Optional[int64]
 }
 
 func (p *publishing) publish(ctx context.Context) (result Result, err error) {
@@ -125,7 +137,7 @@ func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	if there != nil && !p.request.Replace {
+	if there != nil {
 		return p.tell(result, there), errors.Join(p.lake.store.remove(ctx, begunName(p.id)), sweepStaging(root, folder, p.lake.as))
 	}
 	s, err := newStaging(root, folder, p.lake.as)
@@ -135,6 +147,11 @@ func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 	defer func() { err = errors.Join(err, s.remove()) }()
 	files, warnings, err := p.stage(ctx, s)
 	result.Warnings = warnings
+	if errors.Is(err, ErrDamaged) {
+		if there, failed := p.isThere(ctx); there != nil || failed != nil {
+			return p.tell(result, there), failed
+		}
+	}
 	if err != nil {
 		return result, err
 	}
@@ -163,8 +180,8 @@ func (p *publishing) tell(result Result, m *manifest) Result {
 	return result
 }
 
-// isThere returns the manifest of the recording if it is in the lake. The error wraps ErrPublished if it was asked for
-// otherwise and is not to be replaced.
+// isThere returns the manifest of the recording if it is in the lake and nothing is to be put in its place. The error
+// wraps ErrPublished if it was published in another way.
 func (p *publishing) isThere(ctx context.Context) (*manifest, error) {
 	m, err := readManifest(ctx, p.lake.store, p.id)
 	switch {
@@ -172,14 +189,22 @@ func (p *publishing) isThere(ctx context.Context) (*manifest, error) {
 		return nil, nil
 	case errors.Is(err, ErrManifest):
 		return nil, fmt.Errorf("%w; --replace publishes the recording anew", err)
-	case m == nil || err != nil:
+	case m == nil || err != nil || p.request.Replace:
 		return nil, err
 	}
 	if has, err := p.lake.store.has(ctx, m.Row.Name); err != nil || !has {
 		return nil, err
 	}
-	if !p.request.Replace && !m.same(&p.manifest) {
+	if !m.askedLike(&p.manifest) {
 		return nil, fmt.Errorf("%w: %s, by keys %s and paths %q; --replace puts it there anew", ErrPublished, p.id, strings.Join(keyNames(m.Keys), ", "), m.Paths)
+	}
+	switch more, less := p.manifest.compareContent(m); {
+	case more && less:
+		return nil, fmt.Errorf("%w: %s, from a copy of it: this one has what that one lacks, and the other way round; --replace puts it there anew", ErrPublished, p.id)
+	case more && !less:
+		return nil, nil
+	case !maps.Equal(m.Attributes, p.manifest.Attributes):
+		return nil, fmt.Errorf("%w: %s, with other attributes; --replace puts it there anew", ErrPublished, p.id)
 	}
 	return m, nil
 }
@@ -204,13 +229,9 @@ func (p *publishing) stage(ctx context.Context, s *staging) (files []stagedFile,
 	if err != nil {
 		return nil, nil, err
 	}
-	attributes, err := p.attributes(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	for i := range p.manifest.Keys {
 		key := &p.manifest.Keys[i]
-		key.Value = attributes[key.Name]
+		key.Value = p.manifest.Attributes[key.Name]
 		if key.Name == KeyDate {
 			key.Value = dateOf(span, known)
 		}
@@ -230,7 +251,7 @@ func (p *publishing) stage(ctx context.Context, s *staging) (files []stagedFile,
 		host = session.Host.Name
 	}
 	f := newFacts(query, part, s, host)
-	if err := f.write(ctx, attributes, paths, p.request.PathOptions); err != nil {
+	if err := f.write(ctx, p.manifest.Attributes, paths, p.request.PathOptions); err != nil {
 		return nil, nil, err
 	}
 	if err := p.checkDamage(query); err != nil {
@@ -261,7 +282,29 @@ func (p *publishing) attributes(ctx context.Context) (map[string]string, error) 
 		}
 		return nil
 	})
+	var damaged *trace.DamageError
+	if errors.As(err, &damaged) { // which is told when all is read
+		err = nil
+	}
 	return attributes, err
+}
+
+// countRows counts what there is of a recording, by its tables. What is damaged is left out.
+func countRows(ctx context.Context, d *trace.Dataset) (map[string]uint64, error) {
+	tables, err := d.Tables()
+	if err != nil {
+		return nil, err
+	}
+	counted := make(map[string]uint64)
+	for _, table := range tables {
+		rows, err := trace.Count(ctx, d, table)
+		var damaged *trace.DamageError
+		if err != nil && !errors.As(err, &damaged) {
+			return nil, err
+		}
+		counted[table] = rows
+	}
+	return counted, nil
 }
 
 // dateOf is the UTC date of the first event, "" if there is none.
@@ -272,23 +315,38 @@ func dateOf(span trace.Span, known bool) string {
 	return time.Unix(0, span.First).UTC().Format(time.DateOnly)
 }
 
-// checkDamage notes the damaged segments, and returns an error unless they may be.
+// checkDamage notes what of the recording is not there, and returns an error unless that may be.
 func (p *publishing) checkDamage(query *analyze.Query) error {
-	of := make(map[string]bool)
+	of := make(map[string]string)
 	for _, segment := range query.Damaged {
-		of[segment.Error()] = true
+		name, err := filepath.Rel(p.dataset.Dir(), segment.Path)
+		if err != nil {
+			name = filepath.Base(segment.Path)
+		}
+		of[name] = segment.Error()
 	}
 	p.manifest.Damaged = slices.Sorted(maps.Keys(of))
-	if len(of) == 0 || p.request.Damaged {
+	p.isRead = true
+	problems := slices.Sorted(maps.Values(of))
+	if session := p.dataset.Session(); session != nil && session.Rows != nil && !p.dataset.Killed() {
+		p.missing = trace.Some[int64](0)
+		for _, table := range slices.Sorted(maps.Keys(session.Rows)) {
+			if stored, there := session.Rows[table], p.manifest.Recorded[table]; stored > there {
+				p.missing.Value += int64(stored - there)
+				problems = append(problems, fmt.Sprintf("%d of %d %s rows that were recorded are not there", stored-there, stored, table))
+			}
+		}
+	}
+	if len(problems) == 0 || p.request.Damaged {
 		return nil
 	}
-	return fmt.Errorf("%w: %s; --damaged publishes what can be read", ErrDamaged, strings.Join(p.manifest.Damaged, "; "))
+	return fmt.Errorf("%w: %s; --damaged publishes what can be read", ErrDamaged, strings.Join(problems, "; "))
 }
 
 // row is that of the recording.
 func (p *publishing) row(ctx context.Context, f *facts, span trace.Span, known bool) (RecordingRow, error) {
 	row := RecordingRow{
-		Host: f.host, Format: FormatVersion, Damaged: int64(len(p.manifest.Damaged)), Lost: f.lost, Unarmed: f.unarmed,
+		Host: f.host, Format: FormatVersion, Damaged: int64(len(p.manifest.Damaged)), Missing: p.missing, Paths: p.manifest.Paths, Lost: f.lost, Unarmed: f.unarmed,
 		Callbacks: f.rowsOf(TableCallbackFact), Messages: f.rowsOf(TableMessageFact), Files: int64(len(f.files)),
 		Processes: int64(len(f.query.Architecture.Processes)), Nodes: int64(len(f.query.Architecture.Nodes)),
 	}

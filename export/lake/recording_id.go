@@ -15,37 +15,33 @@ import (
 // idBytes is as much of a hash as tells recordings apart.
 const idBytes = 8
 
-// RecordingID returns the name of a recording in a lake: when it began and what tells it from others, so that copies of
-// one dataset have the same. A rotation and a snapshot are recordings of their own. Attributes do not matter.
+// RecordingID returns the name of a recording in a lake: when it began and what tells it from others. Copies of one
+// dataset have the same, also one that was made while the recording went on, in whatever version of caret-bpf.
+// A rotation and a snapshot are recordings of their own. Attributes do not matter.
 func RecordingID(ctx context.Context, d *trace.Dataset) (string, error) {
 	if session := d.Session(); session != nil && (session.Host.BootID != "" || len(session.History) > 0) {
-		return idOf(session)
+		return idOf(session), nil
 	}
 	return idOfSegments(ctx, d)
 }
 
-// idOf is that of a recording whose session.json can be read.
-func idOf(s *trace.Session) (string, error) {
-	text, err := json.Marshal(struct {
-		BootID   string
-		Recorder int
-		History  []trace.StateChange
-		Clock    trace.Clock
-		Snapshot *trace.Snapshot
-		Removed  *trace.Removed
-		Rows     map[string]uint64
-	}{s.Host.BootID, s.Recorder.PID, s.History, s.Clock, s.Snapshot, s.Removed, s.Rows})
-	if err != nil {
-		return "", fmt.Errorf("name recording: %w", err)
+// idOf is that of a recording whose session.json can be read: of what is known when it begins. The text is never to
+// change, since recordings that are in lakes are named by it.
+func idOf(s *trace.Session) string {
+	entered := int64(0)
+	if len(s.History) > 0 {
+		entered = s.History[0].Timestamp
 	}
+	text := fmt.Sprintf("%q %d %d %d %d", s.Host.BootID, s.Recorder.PID, entered, s.Clock.MonotonicTimestamp, s.Clock.RealtimeTimestamp)
 	began := s.Clock.RealtimeTimestamp
-	if began == 0 && len(s.History) > 0 {
-		began = s.History[0].Timestamp
+	if began == 0 {
+		began = entered
 	}
-	if s.Snapshot != nil {
-		began = s.Snapshot.First
+	if part := s.Snapshot; part != nil {
+		text += fmt.Sprintf(" snapshot %d %d %d", part.First, part.Last, part.Timestamp)
+		began = part.First
 	}
-	return nameOf(began, text), nil
+	return nameOf(began, []byte(text))
 }
 
 // idOfSegments goes by what there is of a recording whose session.json is lost, or tells nothing: its segments and its

@@ -150,13 +150,16 @@ type RecordingRow struct {
 	End    trace.Optional[int64] `column:"end_timestamp" doc:"last event"`
 	Ending trace.Ending          `column:"ending,null" doc:"why the recording ended, as in session.json; running: its recorder was killed"`
 
-	Processes int64 `column:"processes" doc:"processes that were recorded"`
-	Nodes     int64 `column:"nodes" doc:"nodes"`
-	Callbacks int64 `column:"callbacks" doc:"rows of callback_fact"`
-	Messages  int64 `column:"messages" doc:"rows of message_fact"`
-	Lost      int64 `column:"lost" doc:"records that were lost while recording"`
-	Unarmed   int64 `column:"unarmed" doc:"rows of loss that say that a file was mapped while it was not probed"`
-	Damaged   int64 `column:"damaged_segments" doc:"segments that could not be read: what they held is missing"`
+	Processes int64                 `column:"processes" doc:"processes that were recorded"`
+	Nodes     int64                 `column:"nodes" doc:"nodes"`
+	Callbacks int64                 `column:"callbacks" doc:"rows of callback_fact"`
+	Messages  int64                 `column:"messages" doc:"rows of message_fact"`
+	Lost      int64                 `column:"lost" doc:"records that were lost while recording"`
+	Unarmed   int64                 `column:"unarmed" doc:"rows of loss that say that a file was mapped while it was not probed"`
+	Damaged   int64                 `column:"damaged_segments" doc:"segments that could not be read: what they held is missing"`
+	Missing   trace.Optional[int64] `column:"missing_rows" doc:"rows that its recorder had stored and that are gone or cannot be read; null if that is not known, as when its recorder was killed"`
+
+	Paths string `column:"paths,null" doc:"how the paths of path_fact and hop_fact were asked for; null if none were"`
 
 	Files int64 `column:"files" doc:"files of the other tables"`
 	Rows  int64 `column:"rows" doc:"rows in them"`
