@@ -27,27 +27,24 @@ type breakingStore struct {
 	left int
 }
 
-func (s *breakingStore) change() error {
+func (s *breakingStore) change(do func() error) error {
 	if s.left == 0 {
 		return errBroken
 	}
 	s.left--
-	return nil
+	return do()
 }
 
 func (s *breakingStore) put(ctx context.Context, f *stagedFile) error {
-	return errors.Join(s.change(), s.unlessBroken(func() error { return s.store.put(ctx, f) }))
+	return s.change(func() error { return s.store.put(ctx, f) })
+}
+
+func (s *breakingStore) swap(ctx context.Context, f *stagedFile, was []byte) error {
+	return s.change(func() error { return s.store.swap(ctx, f, was) })
 }
 
 func (s *breakingStore) remove(ctx context.Context, name string) error {
-	return errors.Join(s.change(), s.unlessBroken(func() error { return s.store.remove(ctx, name) }))
-}
-
-func (s *breakingStore) unlessBroken(do func() error) error {
-	if s.left == 0 {
-		return nil
-	}
-	return do()
+	return s.change(func() error { return s.store.remove(ctx, name) })
 }
 
 // requireWholeOrAbsent: what a reader sees of a lake, the recordings that have a row, is there as a whole, and

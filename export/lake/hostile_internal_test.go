@@ -123,7 +123,7 @@ func TestHostileManifests(t *testing.T) {
 	}
 	for _, name := range []string{"../victim", "/etc/passwd", "_manifest/victim.json", "callback_fact/victim-00000.parquet", "callback_fact/../../" + id + "-00000.parquet", "../" + id + "-00000.parquet"} {
 		for file, text := range map[string]string{
-			begunName(id):    encoded([]string{name}),
+			begunName(id):    encoded(claim{Former: []string{name}}),
 			manifestName(id): encoded(manifest{Format: FormatVersion, Recording: id, Files: []File{{Name: name}}, Row: File{Name: "recording/" + id + "-00000.parquet"}}),
 		} {
 			dir := filepath.Join(t.TempDir(), "lake")

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,22 @@ func (s *localStore) do(what func() error) error { return s.failed(s.as.Run(what
 
 func (s *localStore) put(_ context.Context, f *stagedFile) error {
 	return s.do(func() error { return s.rename(f.local, f.Name) })
+}
+
+// swap relies on the lock.
+func (s *localStore) swap(ctx context.Context, f *stagedFile, was []byte) error {
+	var now []byte
+	err := s.read(ctx, f.Name, func(file io.Reader) (err error) {
+		now, err = io.ReadAll(io.LimitReader(file, maxManifest+1))
+		return err
+	})
+	if err != nil && !errors.Is(err, errNotThere) {
+		return s.failed(err)
+	}
+	if (err == nil) != (was != nil) || !bytes.Equal(now, was) {
+		return errChanged
+	}
+	return s.put(ctx, f)
 }
 
 // rename gives a file its name, so that it is there after a power cut, too.
@@ -154,6 +171,21 @@ func (s *localStore) list(_ context.Context, folder string) (names []string, err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	return names, err
+}
+
+func (s *localStore) walk(_ context.Context, folder string) (names []string, err error) {
+	err = s.as.Run(func() error {
+		return fs.WalkDir(s.root.FS(), folder, func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				names = append(names, name)
+			}
+			return err
+		})
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return names, nil
 	}
 	return names, err
 }

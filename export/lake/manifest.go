@@ -2,6 +2,8 @@ package lake
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +18,10 @@ import (
 const (
 	manifestFolder = "_manifest"
 	manifestSuffix = ".json"
-	// begunSuffix is that of a list of what may be in the lake of a recording that is being put there.
+	// begunSuffix is that of the claim of a publisher.
 	begunSuffix = ".begun"
+	// publicationBytes is as much of a hash as tells publications of one recording apart.
+	publicationBytes = 4
 	// maxManifest bounds what is read of one; a recording of a terabyte has about a megabyte.
 	maxManifest = 256 << 20
 )
@@ -29,7 +33,9 @@ var ErrManifest = errors.New("no manifest of a recording")
 type manifest struct {
 	Format    int    `json:"format"`
 	Recording string `json:"recording_id"`
-	Keys      []Key  `json:"keys"`
+	// Publication tells what was published from what else may be published of the recording.
+	Publication string `json:"publication"`
+	Keys        []Key  `json:"keys"`
 	// Paths is how the paths of path_fact were asked for.
 	Paths string `json:"paths,omitempty"`
 	// Attributes are those of the recording.
@@ -67,6 +73,33 @@ func (m *manifest) compareContent(other *manifest) (more, less bool) {
 	return more, less
 }
 
+// nameByContent names the publication and the files, which are named by their recording, by what is in them.
+func (m *manifest) nameByContent() error {
+	text, err := encode(m)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(text)
+	m.Publication = hex.EncodeToString(hash[:publicationBytes])
+	rename := func(f *File) {
+		folder, name := path.Split(f.Name)
+		f.Name = folder + m.Recording + "-" + m.Publication + strings.TrimPrefix(name, m.Recording)
+	}
+	for i := range m.Files {
+		rename(&m.Files[i])
+	}
+	rename(&m.Row)
+	return nil
+}
+
+// claim says that somebody puts a recording into the lake, and what of it may be there.
+type claim struct {
+	Publication string `json:"publication"`
+	// Files are those of this publication, Former those of others.
+	Files  []string `json:"files"`
+	Former []string `json:"former,omitempty"`
+}
+
 // names are those of all files.
 func (m *manifest) names() []string {
 	var names []string
@@ -87,43 +120,51 @@ func encode(what any) ([]byte, error) {
 
 // readManifest returns that of a recording; nil if there is none.
 func readManifest(ctx context.Context, in store, recording string) (*manifest, error) {
-	m := new(manifest)
-	name := manifestName(recording)
-	if err := readText(ctx, in, name, m); err != nil {
-		if errors.Is(err, errNotThere) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	if m.Format > FormatVersion {
-		return nil, fmt.Errorf("%w: %s is of a lake of format %d, and this caret-bpf knows %d: use a newer one", trace.ErrNewerFormat, recording, m.Format, FormatVersion)
-	}
-	if m.Recording != recording {
-		return nil, fmt.Errorf("%w: %s names %q", ErrManifest, name, m.Recording)
-	}
-	for _, file := range m.names() {
-		if !isFileOf(file, recording) {
-			return nil, fmt.Errorf("%w: %s names %q", ErrManifest, name, file)
-		}
-	}
-	return m, nil
+	m, _, err := readManifestText(ctx, in, recording)
+	return m, err
 }
 
-// readBegun returns the names of the files that may be in the lake of a recording that was not put there to the end.
-func readBegun(ctx context.Context, in store, recording string) ([]string, error) {
-	var names []string
-	if err := readText(ctx, in, begunName(recording), &names); err != nil {
-		if errors.Is(err, errNotThere) {
-			return nil, nil
-		}
-		return nil, err
+// readManifestText returns the text, too, also with ErrManifest.
+func readManifestText(ctx context.Context, in store, recording string) (*manifest, []byte, error) {
+	m := new(manifest)
+	name := manifestName(recording)
+	text, err := readText(ctx, in, name, m)
+	if err != nil || text == nil {
+		return nil, text, err
 	}
+	if m.Format > FormatVersion {
+		return nil, text, fmt.Errorf("%w: %s is of a lake of format %d, and this caret-bpf knows %d: use a newer one", trace.ErrNewerFormat, recording, m.Format, FormatVersion)
+	}
+	if m.Recording != recording {
+		return nil, text, fmt.Errorf("%w: %s names %q", ErrManifest, name, m.Recording)
+	}
+	if err := checkNames(name, recording, m.names()); err != nil {
+		return nil, text, err
+	}
+	return m, text, nil
+}
+
+// readClaim returns the claim of a recording with its text; nil if there is none. With ErrManifest there is a text.
+func readClaim(ctx context.Context, in store, recording string) (*claim, []byte, error) {
+	c := new(claim)
+	name := begunName(recording)
+	text, err := readText(ctx, in, name, c)
+	if err != nil || text == nil {
+		return nil, text, err
+	}
+	if err := checkNames(name, recording, slices.Concat(c.Files, c.Former)); err != nil {
+		return nil, text, err
+	}
+	return c, text, nil
+}
+
+func checkNames(in, recording string, names []string) error {
 	for _, name := range names {
 		if !isFileOf(name, recording) {
-			return nil, fmt.Errorf("%w: %s names %q", ErrManifest, begunName(recording), name)
+			return fmt.Errorf("%w: %s names %q", ErrManifest, in, name)
 		}
 	}
-	return names, nil
+	return nil
 }
 
 // isFileOf tells whether a name is that of a table's file of a recording: a manifest may come from elsewhere, and
@@ -133,18 +174,26 @@ func isFileOf(name, recording string) bool {
 		strings.HasPrefix(path.Base(name), recording+"-") && strings.HasSuffix(name, parquetSuffix)
 }
 
-func readText(ctx context.Context, in store, name string, into any) error {
-	return in.read(ctx, name, func(file io.Reader) error {
-		text, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
+// readText decodes a file, and returns its text; nil if there is no such file.
+func readText(ctx context.Context, in store, name string, into any) (text []byte, err error) {
+	err = in.read(ctx, name, func(file io.Reader) error {
+		text, err = io.ReadAll(io.LimitReader(file, maxManifest+1))
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		if len(text) > maxManifest {
 			return fmt.Errorf("%w: %s is larger than %d bytes", ErrManifest, name, maxManifest)
 		}
-		if err := json.Unmarshal(text, into); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrManifest, name, err)
-		}
 		return nil
 	})
+	if errors.Is(err, errNotThere) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return text, fmt.Errorf("%w: %s: %w", ErrManifest, name, err)
+	}
+	return text, nil
 }

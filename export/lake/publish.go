@@ -22,8 +22,8 @@ var (
 	ErrRunning = errors.New("it is still being recorded")
 	// ErrDamaged is wrapped by the error for a recording of which not everything can be read.
 	ErrDamaged = errors.New("it is damaged")
-	// ErrPublished is wrapped by the error for a recording that was published in another way.
-	ErrPublished = errors.New("it is in the lake already, published in another way")
+	// ErrPublished is wrapped by the error for a recording that was published in another way, or is so meanwhile.
+	ErrPublished = errors.New("it is published in another way")
 )
 
 // windowRows is the number of rows of a window of the recording. Its rows have more in them than those of other queries,
@@ -138,7 +138,7 @@ func (p *publishing) publish(ctx context.Context) (result Result, err error) {
 		return result, err
 	}
 	if there != nil {
-		return p.tell(result, there), errors.Join(p.lake.store.remove(ctx, begunName(p.id)), sweepStaging(root, folder, p.lake.as))
+		return p.tell(result, there), errors.Join(p.forgetClaim(ctx, there), sweepStaging(root, folder, p.lake.as))
 	}
 	s, err := newStaging(root, folder, p.lake.as)
 	if err != nil {

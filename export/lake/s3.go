@@ -1,8 +1,11 @@
 package lake
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -152,7 +155,7 @@ func isNotThere(err error) bool {
 // isOurs tells of errors that are not the storage's.
 func isOurs(err error) bool {
 	var local *os.PathError
-	return errors.As(err, &local) || errors.Is(err, ErrManifest)
+	return errors.As(err, &local) || errors.Is(err, ErrManifest) || errors.Is(err, errChanged)
 }
 
 // passingCodes are those of refusals that may not come again, whatever their status is.
@@ -173,22 +176,67 @@ func isFinal(err error) bool {
 func (s *s3Store) key(name string) string { return path.Join(s.prefix, name) }
 
 func (s *s3Store) put(ctx context.Context, f *stagedFile) error {
-	timeout := leastTimeout + time.Duration(f.Bytes/slowestRate)*time.Second
-	return s.attempt(ctx, timeout, func(ctx context.Context) error {
-		if same, err := s.hasSame(ctx, &f.File); same || err != nil {
-			return err
+	return s.attempt(ctx, timeoutOf(f), func(ctx context.Context) error {
+		if !f.anew {
+			if same, err := s.hasSame(ctx, &f.File); same || err != nil {
+				return err
+			}
 		}
-		var file *os.File
-		err := s.as.Run(func() (err error) {
-			file, err = s.root.Open(f.local)
-			return err
-		})
+		return s.upload(ctx, f, minio.PutObjectOptions{})
+	})
+}
+
+func timeoutOf(f *stagedFile) time.Duration {
+	return leastTimeout + time.Duration(f.Bytes/slowestRate)*time.Second
+}
+
+func (s *s3Store) swap(ctx context.Context, f *stagedFile, was []byte) error {
+	return s.attempt(ctx, timeoutOf(f), func(ctx context.Context) error {
+		now, tag, err := s.current(ctx, f.Name)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = file.Close() }()
-		return s.upload(ctx, f, file)
+		var options minio.PutObjectOptions
+		switch hash := sha256.Sum256(now); {
+		case now != nil && hex.EncodeToString(hash[:]) == f.SHA256:
+			return nil // by an attempt whose answer was lost
+		case (now != nil) != (was != nil), !bytes.Equal(now, was):
+			return errChanged
+		case was == nil:
+			options.SetMatchETagExcept("*")
+		default:
+			options.SetMatchETag(tag)
+		}
+		err = s.upload(ctx, f, options)
+		var refused minio.ErrorResponse
+		if errors.As(err, &refused) {
+			switch {
+			case refused.StatusCode == http.StatusPreconditionFailed, isNotThere(err):
+				return errChanged
+			case refused.StatusCode == http.StatusNotImplemented:
+				return s.upload(ctx, f, minio.PutObjectOptions{})
+			}
+		}
+		return err
 	})
+}
+
+// current is what an object has, nil if there is none, with its tag.
+func (s *s3Store) current(ctx context.Context, name string) (text []byte, tag string, err error) {
+	object, err := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = object.Close() }()
+	info, err := object.Stat()
+	if isNotThere(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	text, err = io.ReadAll(io.LimitReader(object, maxManifest+1))
+	return append([]byte{}, text...), info.ETag, err
 }
 
 // hasSame tells whether the file is there already, as after an attempt that was broken off.
@@ -202,12 +250,22 @@ func (s *s3Store) hasSame(ctx context.Context, f *File) (bool, error) {
 
 // upload puts an object in one request: a publisher that is killed leaves no part of it. The storage compares what it
 // gets with a checksum.
-func (s *s3Store) upload(ctx context.Context, f *stagedFile, content *os.File) error {
-	options := minio.PutObjectOptions{ContentType: "application/json", UserMetadata: map[string]string{hashKey: f.SHA256}, DisableMultipart: true, SendContentMd5: true}
+func (s *s3Store) upload(ctx context.Context, f *stagedFile, options minio.PutObjectOptions) error {
+	var file *os.File
+	err := s.as.Run(func() (err error) {
+		file, err = s.root.Open(f.local)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	options.UserMetadata, options.DisableMultipart, options.SendContentMd5 = map[string]string{hashKey: f.SHA256}, true, true
+	options.ContentType = "application/json"
 	if strings.HasSuffix(f.Name, parquetSuffix) {
 		options.ContentType = "application/vnd.apache.parquet"
 	}
-	info, err := s.client.PutObject(ctx, s.bucket, s.key(f.Name), content, f.Bytes, options)
+	info, err := s.client.PutObject(ctx, s.bucket, s.key(f.Name), file, f.Bytes, options)
 	if err == nil && info.Size != f.Bytes {
 		err = fmt.Errorf("%s has %d bytes of %d", f.Name, info.Size, f.Bytes)
 	}
@@ -258,7 +316,23 @@ func (s *s3Store) list(ctx context.Context, folder string) (names []string, err 
 	return names, err
 }
 
-// lock does nothing: object storage has no locks. Publishers of one recording put the same objects.
+func (s *s3Store) walk(ctx context.Context, folder string) (names []string, err error) {
+	err = s.attempt(ctx, time.Hour, func(ctx context.Context) error {
+		names = nil
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for object := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.key(folder) + "/", Recursive: true}) {
+			if object.Err != nil {
+				return object.Err
+			}
+			names = append(names, strings.TrimPrefix(strings.TrimPrefix(object.Key, s.prefix), "/"))
+		}
+		return nil
+	})
+	return names, err
+}
+
+// lock does nothing: object storage has no locks.
 func (s *s3Store) lock(context.Context) (unlock func(), err error) { return func() {}, nil }
 
 func (s *s3Store) staging() (root *os.Root, folder string) { return s.root, stagingFolder }

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
@@ -10,7 +11,9 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -159,5 +162,97 @@ func TestDistrustedServer(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), "s3://fleet/x", Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "refuses") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// objects is object storage in memory, of which one can ask for conditional puts.
+type objects struct {
+	mu   sync.Mutex
+	of   map[string][]byte
+	hash map[string]string
+	puts int
+	// meanwhile is called before a put is looked at.
+	meanwhile func()
+}
+
+func (o *objects) answer(w http.ResponseWriter, r *http.Request) {
+	text, _ := io.ReadAll(r.Body)
+	if length, err := strconv.Atoi(r.Header.Get("X-Amz-Decoded-Content-Length")); err == nil { // in a signed chunk
+		_, text, _ = bytes.Cut(text, []byte("\r\n"))
+		text = text[:length]
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now, is := o.of[r.URL.Path]
+	tag := fmt.Sprintf(`"%x"`, md5.Sum(now))
+	switch r.Method {
+	case http.MethodPut:
+		if o.meanwhile != nil {
+			o.meanwhile()
+			now, is = o.of[r.URL.Path]
+			tag = fmt.Sprintf(`"%x"`, md5.Sum(now))
+		}
+		if r.Header.Get("If-None-Match") == "*" && is || r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != tag {
+			refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+			return
+		}
+		o.puts++
+		o.of[r.URL.Path], o.hash[r.URL.Path] = text, r.Header.Get("X-Amz-Meta-Sha256")
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, md5.Sum(text)))
+	case http.MethodGet, http.MethodHead:
+		if !is {
+			refuse(w, http.StatusNotFound, "NoSuchKey")
+			return
+		}
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat))
+		w.Header().Set("Content-Length", strconv.Itoa(len(now)))
+		w.Header().Set("X-Amz-Meta-Sha256", o.hash[r.URL.Path])
+		_, _ = w.Write(now)
+	}
+}
+
+// TestSwap: a text is put in place of the one that is expected to be there, and of no other, whenever that changes.
+func TestSwap(t *testing.T) {
+	o := &objects{of: make(map[string][]byte), hash: make(map[string]string)}
+	s3 := openStub(t, time.Second, o.answer)
+	for name, s := range map[string]store{"S3": s3, "directory": openLake(t, t.TempDir()).store} {
+		for _, step := range []struct {
+			text string
+			was  []byte
+			is   error
+		}{
+			{"one", []byte("none"), errChanged}, {"one", nil, nil}, {"two", nil, errChanged}, {"two", []byte("one"), nil}, {"three", []byte("one"), errChanged},
+		} {
+			if err := s.swap(t.Context(), stagedText(t, s, "x.json", step.text), step.was); !errors.Is(err, step.is) {
+				t.Errorf("%s: %s in place of %s: %v", name, step.text, step.was, err)
+			}
+		}
+	}
+	for _, was := range [][]byte{nil, []byte("two")} {
+		o.of = make(map[string][]byte)
+		if was != nil {
+			o.of["/fleet/lake/x.json"] = was
+		}
+		o.meanwhile = func() { o.of["/fleet/lake/x.json"] = []byte("other") }
+		if err := s3.swap(t.Context(), stagedText(t, s3, "x.json", "three"), was); !errors.Is(err, errChanged) || string(o.of["/fleet/lake/x.json"]) != "other" {
+			t.Errorf("in place of %s: %v, there is %s", was, err, o.of["/fleet/lake/x.json"])
+		}
+	}
+}
+
+// TestPutAnew: what seems to be there is sent again only if it is to be put anew.
+func TestPutAnew(t *testing.T) {
+	o := &objects{of: make(map[string][]byte), hash: make(map[string]string)}
+	s := openStub(t, time.Second, o.answer)
+	for i, anew := range []bool{false, false, true} {
+		f := stagedText(t, s, "x.json", "text")
+		f.anew = anew
+		if err := s.put(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{1, 1, 2}[i]; o.puts != want {
+			t.Errorf("%d puts, want %d", o.puts, want)
+		}
 	}
 }

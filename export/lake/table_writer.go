@@ -38,6 +38,8 @@ type File struct {
 type stagedFile struct {
 	File
 	local string // in the folder that files are staged in
+	// anew says that it is put into the lake although it seems to be there.
+	anew bool
 }
 
 // tableWriter writes rows of one table, in the order of time, into files that are to be put into the lake.
