@@ -199,8 +199,8 @@ func (p *publishing) giveClaimBack(ctx context.Context, s *staging, mine, was []
 	return nil
 }
 
-// hide takes away what makes the recording visible. The manifest stays until there is another: somebody else may have put
-// it there meanwhile.
+// hide takes away what makes the recording visible. The manifest stays until there is another: somebody else may have
+// put it there meanwhile.
 func (p *publishing) hide(ctx context.Context, former []string) error {
 	for _, name := range former {
 		if strings.HasPrefix(name, TableRecording+"/") {
@@ -228,8 +228,8 @@ func (p *publishing) removeBut(ctx context.Context, names, kept []string) error 
 	return nil
 }
 
-// holdClaim looks whether somebody else has claimed the recording since. If so, it returns the manifest of that if it is
-// the same, or takes away what this publisher has put into the lake and returns an error that wraps ErrPublished.
+// holdClaim looks whether somebody else has claimed the recording since. If so, it returns the manifest of that if it
+// is the same, or takes away what this publisher has put into the lake and returns an error that wraps ErrPublished.
 func (p *publishing) holdClaim(ctx context.Context, text []byte) (there *manifest, err error) {
 	in := p.lake.store
 	held, now, err := p.holdsClaim(ctx)

@@ -43,8 +43,8 @@ func (s *contendedStore) remove(ctx context.Context, name string) error {
 	return s.store.remove(ctx, name)
 }
 
-// TestPublishersThatDiffer: where there are no locks and one publisher publishes a recording in another way while another
-// is anywhere in it, one of them gives way, and the lake has what the other has published, and nothing else.
+// TestPublishersThatDiffer: where there are no locks and one publisher publishes a recording in another way while
+// another is anywhere in it, one of them gives way. The lake has what the other has published, and nothing else.
 func TestPublishersThatDiffer(t *testing.T) {
 	d := simulated(t, 2)[0]
 	requests := []Request{{Paths: allPaths, PathsAsked: "all", PathOptions: pathOptions}, {Keys: []string{KeyDate}}}
@@ -83,8 +83,8 @@ func TestPublishersThatDiffer(t *testing.T) {
 	}
 }
 
-// requireOneOf: the lake is as it was wanted by the one publisher or by the other, or by none if one was broken off; who
-// was successful has what he wanted.
+// requireOneOf: the lake is as it was wanted by the one publisher or by the other, or by none if one was broken off; and
+// who was successful has what he wanted.
 func requireOneOf(t *testing.T, name, dir string, err, otherErr error, want, otherWant map[string]string) {
 	t.Helper()
 	if err != nil && !errors.Is(err, ErrPublished) || otherErr != nil && !errors.Is(otherErr, ErrPublished) && !errors.Is(otherErr, errBroken) {
@@ -121,8 +121,8 @@ func TestUnreadableManifest(t *testing.T) {
 	}
 }
 
-// TestClaimsAreKept: who finds the recording in the lake does not take away the claim of somebody who is about to replace
-// it: nobody else would know what is to be removed.
+// TestClaimsAreKept: who finds the recording in the lake does not take away the claim of somebody who is about to
+// replace it: nobody else would know what is to be removed.
 func TestClaimsAreKept(t *testing.T) {
 	d, dir, want := simulated(t, 2)[0], t.TempDir(), t.TempDir()
 	replacing := Request{Keys: []string{KeyDate}, Replace: true}
@@ -148,5 +148,43 @@ func TestClaimsAreKept(t *testing.T) {
 	}
 	if left := filesIn(t, filepath.Join(dir, manifestFolder)); len(left) != 1 || strings.HasSuffix(left[0], begunSuffix) {
 		t.Errorf("there are %v", left)
+	}
+}
+
+// TestVerifyFindsStrangers: files that no manifest names are told, and recordings that are being published.
+func TestVerifyFindsStrangers(t *testing.T) {
+	d, dir := simulated(t, 1)[0], t.TempDir()
+	l := openLake(t, dir)
+	result := mustPublish(t, l, d, Request{})
+	problems := func() []string {
+		t.Helper()
+		v, err := l.Verify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Problems
+	}
+	stranger := filepath.Join(TableRecording, "date=2026-11-30", result.Recording+"-00000000-00000.parquet")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, stranger)), 0o755), os.WriteFile(filepath.Join(dir, stranger), []byte("row"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if of := problems(); len(of) != 1 || !strings.Contains(of[0], stranger) {
+		t.Errorf("problems %v", of)
+	}
+	if err := os.Remove(filepath.Join(dir, stranger)); err != nil {
+		t.Fatal(err)
+	}
+	for changes := 1; ; changes++ {
+		broken := &breakingStore{l.store, changes}
+		_, err := (&Lake{store: broken}).Publish(t.Context(), d, Request{Keys: []string{KeyDate}, Replace: true})
+		if err == nil {
+			break
+		}
+		if of := problems(); len(of) != 1 || !strings.Contains(of[0], "publish it again") {
+			t.Errorf("after %d changes: problems %v", changes, of)
+		}
+	}
+	if of := problems(); len(of) != 0 {
+		t.Errorf("problems %v", of)
 	}
 }

@@ -26,8 +26,8 @@ var (
 	ErrPublished = errors.New("it is published in another way")
 )
 
-// windowRows is the number of rows of a window of the recording. Its rows have more in them than those of other queries,
-// so fewer are held at a time.
+// windowRows is the number of rows of a window of the recording. Its rows have more in them than those of other
+// queries, so fewer are held at a time.
 const windowRows = 1 << 16
 
 // Request says how a recording is put into a lake.

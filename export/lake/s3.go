@@ -114,8 +114,8 @@ func firstSet(variables ...string) string {
 	return ""
 }
 
-// attempt does something until it succeeds or cannot, or patience is over. Each attempt has so much time. Patience counts
-// from the first failure: an upload may take longer than it, and is attempted again nevertheless.
+// attempt does something until it succeeds or cannot, or patience is over. Each attempt has so much time. Patience
+// counts from the first failure: an upload may take longer than it, and is attempted again nevertheless.
 func (s *s3Store) attempt(ctx context.Context, timeout time.Duration, do func(context.Context) error) error {
 	var until time.Time
 	for pause := s.patience / 256; ; pause = min(2*pause, longestPause) {
