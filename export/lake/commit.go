@@ -49,11 +49,15 @@ func (p *publishing) commit(ctx context.Context, s *staging, files []stagedFile)
 		func() error { return in.put(ctx, &files[len(files)-1]) },
 	)
 	for _, do := range steps {
-		if err := do(); err != nil && !errors.Is(err, errChanged) {
-			return nil, err
+		gaveWay := do()
+		if gaveWay != nil && !errors.Is(gaveWay, errChanged) {
+			return nil, gaveWay
 		}
 		if there, err := p.holdClaim(ctx, text); err != nil || there != nil {
 			return there, err
+		}
+		if gaveWay != nil { // and somebody who publishes the same has claimed it since
+			return nil, p.lost()
 		}
 	}
 	return nil, in.remove(ctx, begunName(p.id))
