@@ -83,8 +83,8 @@ func TestPublishersThatDiffer(t *testing.T) {
 	}
 }
 
-// requireOneOf: the lake is as it was wanted by the one publisher or by the other, or by none if one was broken off; and
-// who was successful has what he wanted.
+// requireOneOf: the lake is as it was wanted by the one publisher or by the other, or by none if one was broken off;
+// and who was successful has what he wanted.
 func requireOneOf(t *testing.T, name, dir string, err, otherErr error, want, otherWant map[string]string) {
 	t.Helper()
 	if err != nil && !errors.Is(err, ErrPublished) || otherErr != nil && !errors.Is(otherErr, ErrPublished) && !errors.Is(otherErr, errBroken) {

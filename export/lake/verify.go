@@ -27,8 +27,8 @@ type Verified struct {
 }
 
 // Verify reads all files of recordings, or of all that are in the lake if none is named, and compares their checksums
-// with those of the manifests. Of all, it tells which files no manifest names, too. The error is about what could not be
-// read; what differs is a problem.
+// with those of the manifests. Of all, it tells which files no manifest names, too. The error is about what could not
+// be read; what differs is a problem.
 func (l *Lake) Verify(ctx context.Context, recordings ...string) (Verified, error) {
 	v := Verified{named: make(map[string]bool), claimed: make(map[string]bool)}
 	names, err := l.store.list(ctx, manifestFolder)
