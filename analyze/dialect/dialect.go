@@ -4,7 +4,6 @@ package dialect
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -116,16 +115,10 @@ func Names() []string {
 	return slices.Clip(names)
 }
 
-// Identifier is a name as a column's, if it is one that SQL could take for something else.
+// Identifier is a name as a column's. It is quoted, because users choose names, too: each engine reserves other words.
 func (d *Dialect) Identifier(name string) string {
-	if plain.MatchString(name) {
-		return name
-	}
 	return d.identify + strings.ReplaceAll(name, d.identify, d.identify+d.identify) + d.identify
 }
-
-// plain are names that are safe without quotes: none of ours is a word that an engine reserves.
-var plain = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // Quote is a text as a literal.
 func (d *Dialect) Quote(text string) string { return "'" + d.escape.Replace(text) + "'" }

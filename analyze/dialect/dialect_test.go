@@ -34,9 +34,9 @@ func TestTextIsQuoted(t *testing.T) {
 	}
 }
 
-func TestIdentifiersAreQuotedWhereTheyNeedIt(t *testing.T) {
+func TestIdentifiersAreQuoted(t *testing.T) {
 	for _, test := range []struct{ dialect, name, want string }{
-		{"duckdb", "vehicle", "vehicle"},
+		{"duckdb", "group", `"group"`},
 		{"duckdb", `a "key"`, `"a ""key"""`},
 		{"spark", "a `key`", "`a ``key```"},
 		{"clickhouse", "Vehicle", `"Vehicle"`},

@@ -39,7 +39,7 @@ func TestKeysAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `SELECT recording_id, date, "Route", path, hop`; !strings.Contains(sql, want) {
+	if want := `SELECT recording_id, "date", "Route", path, hop`; !strings.Contains(sql, want) {
 		t.Errorf("no %s in\n%s", want, sql)
 	}
 }
