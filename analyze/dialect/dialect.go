@@ -42,6 +42,7 @@ type Dialect struct {
 	identify string // of a name that is a column's
 	files    func(d *Dialect, name string, of Folder, columns string) Files
 	renames  bool // the columns of joined tables, if they have no alias
+	inOrder  bool // files are listed in the order of FROM, before any is read
 }
 
 var (
@@ -55,7 +56,7 @@ var all = []*Dialect{
 		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INTEGER", BigInt: "BIGINT", Double: "DOUBLE", Text: "VARCHAR"},
 		create: "CREATE OR REPLACE VIEW %s AS", cast: "%s::%s",
 		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", mean: "round(avg(%s))::BIGINT", divided: "(%s // %s)",
-		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles,
+		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles, inOrder: true,
 	},
 	{
 		Name: "spark", Engine: "Spark",
@@ -64,7 +65,7 @@ var all = []*Dialect{
 		some:    "any_value(%s, true)",
 		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
 		divided: "(%s div %s)",
-		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes, identify: "`", files: sparkFiles,
+		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes, identify: "`", files: sparkFiles, inOrder: true,
 	},
 	{
 		Name: "clickhouse", Engine: "ClickHouse",
@@ -146,6 +147,9 @@ func (d *Dialect) Of(table string, columns ...string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// ListsInOrder tells whether the files of a query are listed in the order of FROM, before any is read.
+func (d *Dialect) ListsInOrder() bool { return d.inOrder }
 
 // Create is what a view begins with.
 func (d *Dialect) Create(view string) string { return fmt.Sprintf(d.create, view) }

@@ -141,9 +141,21 @@ func tableView(to *dialect.Dialect, table lake.Table, folder string, exists bool
 	if err != nil {
 		return "", err
 	}
-	where := ""
+	query := fmt.Sprintf("SELECT %s\nFROM %s", strings.Join(names, ", "), files.From)
 	if table.Name != lake.TableRecording {
-		where = "\nWHERE recording_id IN (SELECT recording_id FROM " + lake.TableRecording + ")"
+		query = ofWhole(to, names, files.From)
 	}
-	return fmt.Sprintf("%s%s\nSELECT %s\nFROM %s%s%s\n\n", files.Declaration, to.Create(table.Name), strings.Join(names, ", "), files.From, where, to.End()), nil
+	return files.Declaration + to.Create(table.Name) + "\n" + query + to.End() + "\n\n", nil
+}
+
+// ofWhole selects rows of recordings that are there as a whole. The table of recordings has to be listed before the
+// files: a recording's row is put last, so whose row is listed then has all files in a list that is made later. In the
+// other order a recording that is published meanwhile could be seen in part. Engines that do not list in order get
+// the form that keeps the table of recordings, not that of the facts, in memory.
+func ofWhole(to *dialect.Dialect, columns []string, files string) string {
+	if !to.ListsInOrder() {
+		return fmt.Sprintf("SELECT %s\nFROM %s\nWHERE recording_id IN (SELECT recording_id FROM %s)", strings.Join(columns, ", "), files, lake.TableRecording)
+	}
+	return fmt.Sprintf("SELECT %s\nFROM (SELECT DISTINCT recording_id FROM %s) whole JOIN %s f ON f.recording_id = whole.recording_id",
+		to.Of("f", columns...), lake.TableRecording, files)
 }

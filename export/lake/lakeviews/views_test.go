@@ -58,3 +58,27 @@ func TestObjectStorage(t *testing.T) {
 		}
 	}
 }
+
+// Where engines list files in the order of FROM, the table of recordings comes first.
+func TestRecordingsComeFirst(t *testing.T) {
+	for _, dialect := range []string{"duckdb", "spark"} {
+		sql, err := lakeviews.Views("s3://bucket/lake", dialect, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := 0
+		for _, table := range lake.Tables() {
+			if table.Name == lake.TableRecording {
+				continue
+			}
+			whole, files := strings.Index(sql, " VIEW "+table.Name+" AS"), strings.Index(sql, "lake/"+table.Name)
+			if whole < 0 || files < whole || !strings.Contains(sql[whole:files], "FROM recording) whole JOIN ") {
+				t.Errorf("%s: %s does not come after the table of recordings", dialect, table.Name)
+			}
+			tables++
+		}
+		if tables == 0 {
+			t.Errorf("%s: no tables of facts", dialect)
+		}
+	}
+}
