@@ -34,10 +34,8 @@ type Dialect struct {
 	cast     string          // of an expression, a type
 	some     string          // one value of a group that is not null
 	rank     string          // of an expression, a share, thousandths: the nearest-rank percentile
-	mean     string          // of an expression: rounded to an integer; "" for exactMean
 	divided  string          // of two integers, truncated
 	time     string          // of Unix nanoseconds
-	least    string          // of two expressions, null if both are
 	escape   *strings.Replacer
 	identify string // of a name that is a column's
 	files    func(d *Dialect, name string, of Folder, columns string) Files
@@ -55,8 +53,8 @@ var all = []*Dialect{
 		Name: "duckdb", Engine: "DuckDB",
 		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INTEGER", BigInt: "BIGINT", Double: "DOUBLE", Text: "VARCHAR"},
 		create: "CREATE OR REPLACE VIEW %s AS", cast: "%s::%s",
-		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", mean: "round(avg(%s))::BIGINT", divided: "(%s // %s)",
-		time: "make_timestamp_ns(%s)", least: "least(%s, %s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles, inOrder: true,
+		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", divided: "(%s // %s)",
+		time: "make_timestamp_ns(%s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles, inOrder: true,
 	},
 	{
 		Name: "spark", Engine: "Spark",
@@ -65,7 +63,7 @@ var all = []*Dialect{
 		some:    "any_value(%s, true)",
 		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
 		divided: "(%s div %s)",
-		time:    "timestamp_micros(%s div 1000)", least: "least(%s, %s)", escape: backslashes, identify: "`", files: sparkFiles, inOrder: true,
+		time:    "timestamp_micros(%s div 1000)", escape: backslashes, identify: "`", files: sparkFiles, inOrder: true,
 	},
 	{
 		Name: "clickhouse", Engine: "ClickHouse",
@@ -79,7 +77,7 @@ var all = []*Dialect{
 		some:     "any_value(%s)",
 		rank:     "CASE WHEN count(%[1]s) > 0 THEN arraySort(groupArray(%[1]s))[intDiv(count(%[1]s) * %[3]d + 999, 1000)] END",
 		divided:  "intDiv(%s, %s)",
-		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", least: "least(%s, %s)", escape: backslashes, renames: true, identify: `"`, files: clickHouseFiles,
+		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", escape: backslashes, renames: true, identify: `"`, files: clickHouseFiles,
 	},
 	{
 		Name: "trino", Engine: "Trino",
@@ -88,7 +86,7 @@ var all = []*Dialect{
 		some:    "any_value(%s)",
 		rank:    "element_at(array_sort(array_agg(%[1]s) FILTER (WHERE %[1]s IS NOT NULL)), (count(%[1]s) * %[3]d + 999) / 1000)",
 		divided: "(%s / %s)",
-		time:    "from_unixtime_nanos(%s)", least: "coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", escape: doubledQuotes, identify: `"`, files: trinoFiles,
+		time:    "from_unixtime_nanos(%s)", escape: doubledQuotes, identify: `"`, files: trinoFiles,
 		Before: `-- They need a schema of a catalog with the connector hive, named by USE or --schema, and in its configuration
 -- hive.non-managed-table-writes-enabled=true, for a lake hive.recursive-directories=true (else it seems empty), and for files on the server's own disk
 -- fs.native-local.enabled=true and local.location=/.

@@ -65,3 +65,13 @@ func TestTemplatesThatAreWrongAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// The lesser of null and a number is the number in every engine and version.
+func TestLeastIgnoresNulls(t *testing.T) {
+	for _, name := range dialect.Names() {
+		sql, err := dialect.ByName(name).Render(`{{least "x" "y"}}`, nil)
+		if want := "coalesce(least(x, y), x, y)"; err != nil || sql != want {
+			t.Errorf("%s: %s, %v; want %s", name, sql, err, want)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (d *Dialect) Render(source string, more template.FuncMap) (string, error) {
 		"mean":  d.meanOf,
 		"div":   func(x, y string) string { return fmt.Sprintf(d.divided, x, y) },
 		"time":  d.Time,
-		"least": func(x, y string) string { return fmt.Sprintf(d.least, x, y) },
+		"least": leastOf,
 	}
 	parsed, err := template.New(d.Name).Funcs(actions).Funcs(more).Parse(source)
 	if err != nil {
@@ -51,13 +51,15 @@ func (d *Dialect) Render(source string, more template.FuncMap) (string, error) {
 	return sql.String(), nil
 }
 
-// meanOf is the sum and half of the count, divided by the count and rounded down. Sums stay exact where an average in
-// floating-point numbers would not, and a half is rounded up everywhere.
+// leastOf is null only if both are: some engines, and some versions of others, take null for the least of null and a number.
+func leastOf(x, y string) string {
+	return fmt.Sprintf("coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", x, y)
+}
+
+// meanOf is the sum and half of the count, divided by the count and rounded down, as Go does. Sums stay exact where an
+// average in floating-point numbers would not, and a half is rounded up everywhere, also of negative numbers.
 func (d *Dialect) meanOf(x string) string {
-	if d.mean != "" {
-		return fmt.Sprintf(d.mean, x)
-	}
 	doubled := fmt.Sprintf("2 * sum(%[1]s) + count(%[1]s)", x)
-	return fmt.Sprintf(d.divided, fmt.Sprintf("(%[1]s - CASE WHEN %[1]s < 0 THEN 2 * count(%[2]s) - 1 ELSE 0 END)", doubled, x),
-		fmt.Sprintf("nullif(2 * count(%s), 0)", x))
+	return d.Cast(fmt.Sprintf(d.divided, fmt.Sprintf("(%[1]s - CASE WHEN %[1]s < 0 THEN 2 * count(%[2]s) - 1 ELSE 0 END)", doubled, x),
+		fmt.Sprintf("nullif(2 * count(%s), 0)", x)), BigInt)
 }
