@@ -49,7 +49,7 @@ var exitCodes = []struct {
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
 	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails; the lake cannot be reached, or has the recording in another way (publish)"},
-	{exitDataset, "not a dataset, or one of a newer version; a recording is damaged (publish)"},
+	{exitDataset, "not a dataset or a lake, or one of a newer version; a recording is damaged (publish)"},
 	{exitDiffers, "the recordings differ (diff); not all expectations are met (verify); files of a lake differ (publish --verify)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
 	{exitInterrupted, "interrupted; a recording: before it began, or a second time"},
@@ -80,7 +80,7 @@ func exitCode(err error) int {
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket, lake.ErrUnwritable, lake.ErrUnreachable, lake.ErrPublished}},
 		{exitDiffers, []error{errDiffers, errUnmet, lake.ErrDiffers}},
-		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrDamaged}},
+		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrNotLake, lake.ErrDamaged}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},
 	} {
 		for _, cause := range class.causes {

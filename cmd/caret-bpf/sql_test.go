@@ -48,7 +48,7 @@ func TestWrongUsageOfSQL(t *testing.T) {
 		{[]string{"sql", dir, "--lake", dir}, exitUsage, "--lake goes with no dataset"},
 		{[]string{"sql", dir, "--partition", "date"}, exitUsage, "--partition goes with --lake"},
 		{[]string{"sql", "--lake", "s3://fleet/ros", "--partition", "pid"}, exitUsage, "pid"},
-		{[]string{"sql", "--lake", dir}, exitFailure, "publish --to"},
+		{[]string{"sql", "--lake", dir}, exitDataset, "publish --to"},
 		{[]string{"sql", "../../trace/testdata/format1", "--dialect", "spark"}, exitFailure, "--dialect duckdb"},
 	} {
 		if code, _, problems := runCommand(test.arguments...); code != test.code || !strings.Contains(problems, test.says) {

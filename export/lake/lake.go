@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/identity"
 )
+
+// ErrNotLake is returned for what is no lake.
+var ErrNotLake = errors.New("not a lake")
 
 // Options say how a lake is used.
 type Options struct {

@@ -4,11 +4,7 @@ package lakeviews
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,20 +21,17 @@ import (
 //go:embed views.sql
 var questionViews string
 
-// ErrNoLake is returned for a directory that is no lake.
-var ErrNoLake = errors.New("it has no table " + lake.TableRecording + ": name the directory that was given to publish --to")
-
-// Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of
-// the same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or
-// s3://BUCKET/PREFIX. keys are its partition keys; those of a directory are found if there are none, else they are
-// lake.DefaultKeys. A table that the directory lacks is an empty view. Errors wrap analyze.ErrDialect,
-// lake.ErrPartition or ErrNoLake.
+// Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of the
+// same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or s3://BUCKET/PREFIX.
+// keys are its partition keys; those of a directory are found if there are none, else they are lake.DefaultKeys. A table
+// that the directory lacks is an empty view. Errors wrap analyze.ErrDialect, lake.ErrPartition, lake.ErrNotLake or
+// ErrMixedKeys.
 func Views(location, name string, keys []string) (string, error) {
 	to := dialect.ByName(name)
 	if to == nil {
 		return "", fmt.Errorf("%w as %q: name one of %s", analyze.ErrDialect, name, strings.Join(analyze.Dialects(), ", "))
 	}
-	isLocal := !strings.HasPrefix(location, "s3://")
+	location, isLocal := strings.TrimRight(location, "/"), !strings.HasPrefix(location, "s3://")
 	if isLocal {
 		absolute, err := filepath.Abs(location)
 		if err != nil {
@@ -48,6 +41,9 @@ func Views(location, name string, keys []string) (string, error) {
 		found, err := keysOf(location)
 		if err != nil {
 			return "", fmt.Errorf("views of %s: %w", location, err)
+		}
+		if len(keys) > 0 && len(found) > 0 && !slices.Equal(keys, found) {
+			return "", fmt.Errorf("%w: its keys are %s, not %s", lake.ErrPartition, strings.Join(found, ", "), strings.Join(keys, ", "))
 		}
 		if len(keys) == 0 {
 			keys = found
@@ -65,8 +61,10 @@ func Views(location, name string, keys []string) (string, error) {
 		folder := location + "/" + table.Name
 		exists := true
 		if isLocal {
-			_, err := os.Stat(folder)
-			exists = err == nil
+			var err error
+			if exists, err = hasFiles(folder); err != nil {
+				return "", fmt.Errorf("views of %s: %w", location, err)
+			}
 		}
 		view, err := tableView(to, table, folder, exists, keys)
 		if err != nil {
@@ -90,30 +88,6 @@ func leading(to *dialect.Dialect, keys []string) []string {
 	return names
 }
 
-// keysOf finds the partition keys of a lake in a directory.
-func keysOf(location string) ([]string, error) {
-	var keys []string
-	folder := filepath.Join(location, lake.TableRecording)
-	for {
-		entries, err := os.ReadDir(folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, ErrNoLake
-		}
-		if err != nil {
-			return nil, err
-		}
-		at := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && strings.Contains(e.Name(), "=") })
-		if at < 0 {
-			return keys, nil
-		}
-		name, _, _ := strings.Cut(entries[at].Name(), "=")
-		if plain, err := url.PathUnescape(name); err == nil {
-			name = plain
-		}
-		keys, folder = append(keys, name), filepath.Join(folder, entries[at].Name())
-	}
-}
-
 var types = map[trace.ColumnType]dialect.Type{
 	trace.TypeBool: dialect.Boolean, trace.TypeInt32: dialect.Integer, trace.TypeInt64: dialect.BigInt, trace.TypeString: dialect.Text,
 }
@@ -135,7 +109,7 @@ func tableView(to *dialect.Dialect, table lake.Table, folder string, exists bool
 		nulls = append(nulls, to.Cast("NULL", c.Type)+" AS "+to.Identifier(c.Name))
 	}
 	if !exists {
-		return fmt.Sprintf("%s\nSELECT * FROM (SELECT %s) nothing WHERE false%s\n\n", to.Create(table.Name), strings.Join(nulls, ", "), to.End()), nil
+		return fmt.Sprintf("-- There was no file of %s when this was written. When there is one, write the views anew: this one stays empty.\n%s\nSELECT * FROM (SELECT %s) nothing WHERE false%s\n\n", table.Name, to.Create(table.Name), strings.Join(nulls, ", "), to.End()), nil
 	}
 	files, err := to.Files(table.Name+"_files", dialect.Folder{Path: folder, Nested: true}, columns)
 	if err != nil {

@@ -18,8 +18,8 @@ func TestWhatIsNoLake(t *testing.T) {
 		keys              []string
 		want              error
 	}{
-		"an empty directory": {t.TempDir(), "duckdb", nil, lakeviews.ErrNoLake},
-		"no directory":       {filepath.Join(t.TempDir(), "none"), "spark", nil, lakeviews.ErrNoLake},
+		"an empty directory": {t.TempDir(), "duckdb", nil, lake.ErrNotLake},
+		"no directory":       {filepath.Join(t.TempDir(), "none"), "spark", nil, lake.ErrNotLake},
 		"another dialect":    {"s3://bucket/lake", "oracle", nil, analyze.ErrDialect},
 		"a column as a key":  {"s3://bucket/lake", "trino", []string{"pid"}, lake.ErrPartition},
 	} {
@@ -29,10 +29,11 @@ func TestWhatIsNoLake(t *testing.T) {
 	}
 }
 
-// The partition keys of a directory are those of its folders. A key may have to be quoted.
+// The partition keys of a directory are those of its folders with files. A key may have to be quoted.
 func TestKeysAreFound(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, lake.TableRecording, "date=2026-11-30", "Route=a"), 0o700); err != nil {
+	addFile(t, dir, lake.TableRecording, "date=2026-11-30", "Route=a")
+	if err := os.MkdirAll(filepath.Join(dir, lake.TableRecording, "a=emptied"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	sql, err := lakeviews.Views(dir, "duckdb", nil)
@@ -41,6 +42,46 @@ func TestKeysAreFound(t *testing.T) {
 	}
 	if want := `SELECT recording_id, "date", "Route", path, hop`; !strings.Contains(sql, want) {
 		t.Errorf("no %s in\n%s", want, sql)
+	}
+	if _, err := lakeviews.Views(dir, "duckdb", []string{"date", "vehicle"}); !errors.Is(err, lake.ErrPartition) || !strings.Contains(err.Error(), "Route") {
+		t.Errorf("with other keys: %v", err)
+	}
+	addFile(t, dir, lake.TableRecording, "date=2026-11-30")
+	if _, err := lakeviews.Views(dir, "duckdb", nil); !errors.Is(err, lakeviews.ErrMixedKeys) {
+		t.Errorf("of a lake with two sets of keys: %v", err)
+	}
+}
+
+// addFile adds an empty file below folders.
+func addFile(t *testing.T, folders ...string) {
+	t.Helper()
+	folder := filepath.Join(folders...)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "r-00000.parquet"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A table without files is an empty view, and the script says so.
+func TestTablesWithoutFiles(t *testing.T) {
+	dir := t.TempDir()
+	addFile(t, dir, lake.TableRecording)
+	addFile(t, dir, lake.TableCallbackFact)
+	if err := os.MkdirAll(filepath.Join(dir, lake.TableLoss), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dialect := range analyze.Dialects() {
+		sql, err := lakeviews.Views(dir, dialect, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for table, isEmpty := range map[string]bool{lake.TableRecording: false, lake.TableCallbackFact: false, lake.TableLoss: true, lake.TableHopFact: true} {
+			if strings.Contains(sql, "no file of "+table+" ") != isEmpty || strings.Contains(sql, dir+"/"+table) == isEmpty {
+				t.Errorf("%s: %s is empty: %v", dialect, table, !isEmpty)
+			}
+		}
 	}
 }
 
@@ -52,9 +93,11 @@ func TestObjectStorage(t *testing.T) {
 		"clickhouse": "s3('s3://bucket/lake/recording/**/*.parquet', 'Parquet'",
 		"trino":      "external_location = 's3://bucket/lake/recording'",
 	} {
-		sql, err := lakeviews.Views("s3://bucket/lake", dialect, nil)
-		if err != nil || !strings.Contains(sql, want) {
-			t.Errorf("%s: %v, no %s", dialect, err, want)
+		for _, location := range []string{"s3://bucket/lake", "s3://bucket/lake/"} {
+			sql, err := lakeviews.Views(location, dialect, nil)
+			if err != nil || !strings.Contains(sql, want) {
+				t.Errorf("%s of %s: %v, no %s", dialect, location, err, want)
+			}
 		}
 	}
 }
