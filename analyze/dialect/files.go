@@ -45,10 +45,11 @@ func (d *Dialect) Files(name string, of Folder, columns []Column) (Files, error)
 	return d.files(d, name, of, strings.Join(declared, ", ")), nil
 }
 
+// duckDBFiles reads no values from folders' names, which the files have, too: DuckDB 1.5 takes a folder's null and NULL
+// for none. That skips nothing less: the ends of all files are read for their columns, which tell bounds of values.
 func duckDBFiles(d *Dialect, _ string, of Folder, _ string) Files {
 	return Files{
-		From: fmt.Sprintf("read_parquet(%s, union_by_name = true, filename = true, file_row_number = true, hive_partitioning = %t, hive_types_autocast = false)",
-			d.Quote(of.glob()), of.Nested),
+		From: fmt.Sprintf("read_parquet(%s, union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false)", d.Quote(of.glob())),
 		File: "filename", Row: "file_row_number",
 	}
 }
