@@ -48,6 +48,48 @@ SELECT boot_id, pid, process_start, {{some "node_name"}} AS node_name, {{some "k
 FROM callback_execution
 GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp{{done}}
 
+-- caret-bpf period, of callbacks, without how late timers were.
+{{create "period"}}
+WITH started AS (
+  SELECT boot_id, pid, process_start, owner, owner_init_timestamp, node_name, kind, topic_name, period AS timer_period, symbol, callback_start_timestamp,
+         callback_start_timestamp - lag(callback_start_timestamp) OVER (PARTITION BY boot_id, pid, process_start, owner, owner_init_timestamp ORDER BY callback_start_timestamp) AS since
+  FROM callback_execution WHERE callback_start_timestamp IS NOT NULL
+)
+SELECT boot_id, pid, process_start, {{some "node_name"}} AS node_name, {{some "kind"}} AS kind, {{some "topic_name"}} AS topic_name,
+       {{some "timer_period"}} AS period, {{some "symbol"}} AS symbol, count(since) AS count, min(since) AS min, {{mean "since"}} AS mean,
+       {{percentile "since" "0.5"}} AS p50, {{percentile "since" "0.9"}} AS p90, {{percentile "since" "0.99"}} AS p99,
+       {{percentile "since" "0.999"}} AS p99_9, max(since) AS max
+FROM started
+GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp{{done}}
+
+-- caret-bpf frequency, of callbacks: how often they started in each second since their first start, without the last second, which is not whole.
+{{create "frequency"}}
+WITH started AS (
+  SELECT boot_id, pid, process_start, owner, owner_init_timestamp, node_name, kind, topic_name, period, symbol, callback_start_timestamp,
+         min(callback_start_timestamp) OVER (PARTITION BY boot_id, pid, process_start, owner, owner_init_timestamp) AS base
+  FROM callback_execution WHERE callback_start_timestamp IS NOT NULL
+), each_second AS (
+  SELECT boot_id, pid, process_start, owner, owner_init_timestamp, {{some "node_name"}} AS node_name, {{some "kind"}} AS kind, {{some "topic_name"}} AS topic_name,
+         {{some "period"}} AS period, {{some "symbol"}} AS symbol, {{div "(callback_start_timestamp - base)" "1000000000"}} AS number, count(*) AS starts
+  FROM started
+  GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp, {{div "(callback_start_timestamp - base)" "1000000000"}}
+), numbered AS (
+  SELECT each_second.*, max(number) OVER (PARTITION BY boot_id, pid, process_start, owner, owner_init_timestamp) AS last_number FROM each_second
+)
+SELECT boot_id, pid, process_start, {{some "node_name"}} AS node_name, {{some "kind"}} AS kind, {{some "topic_name"}} AS topic_name,
+       {{some "period"}} AS period, {{some "symbol"}} AS symbol, {{bigint "sum(starts)"}} AS count, max(last_number) + 1 AS intervals,
+       CASE WHEN max(last_number) > count(CASE WHEN number < last_number THEN 1 END) THEN 0 ELSE min(CASE WHEN number < last_number OR last_number = 0 THEN starts END) END AS min,
+       sum(CASE WHEN number < last_number OR last_number = 0 THEN starts ELSE 0 END) * 1e0 / max(CASE WHEN last_number = 0 THEN 1 ELSE last_number END) AS mean,
+       max(CASE WHEN number < last_number OR last_number = 0 THEN starts END) AS max
+FROM numbered
+GROUP BY boot_id, pid, process_start, owner, owner_init_timestamp{{done}}
+
+-- What the recording lacks. lost is how many records or messages, as kind and reason say, of those of which that is known.
+{{create "loss_summary"}}
+SELECT kind, reason, count(*) AS times, {{bigint "sum(count)"}} AS lost, min(from_timestamp) AS from_timestamp, max(to_timestamp) AS to_timestamp
+FROM loss
+GROUP BY kind, reason{{done}}
+
 -- caret-bpf latency callback --off-cpu. Times are in nanoseconds.
 {{create "callback_off_cpu"}}
 SELECT {{of "s" "boot_id pid process_start"}}, {{some "l.node_name"}} AS node_name, {{some "replace(l.kind, 'intra_process_', '')"}} AS kind,

@@ -55,7 +55,7 @@ func Of(t *testing.T, d *trace.Dataset) []Answer {
 	all = append(all, callbackWhy(t, query()), callbackOffCPU(t, query()), topicSummary(recorded))
 	all = append(all, communication(t, query())...)
 	all = append(all, node(t, query())...)
-	all = append(all, service(t, query()))
+	all = append(all, service(t, query()), period(t, query()), frequency(t, query()), lossSummary(t, query()))
 	for _, a := range all {
 		if len(a.Want) == 0 {
 			t.Errorf("Go has no rows of %s", a.View)
