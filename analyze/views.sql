@@ -280,7 +280,7 @@ GROUP BY node_name, pid, subscription_topic_name, publisher_topic_name{{done}}
 {{create "service_call"}}
 WITH step AS (
   SELECT s.*, coalesce(service_name, '') AS service,
-         coalesce(client_gid, CASE WHEN client_handle IS NULL THEN concat(filename, '/', {{text "file_row_number"}})
+         coalesce(client_gid, CASE WHEN client_handle IS NULL THEN concat(boot_id, '/', {{text "pid"}}, '/', {{text "process_start"}}, '/', {{text "tid"}}, '/', step, '/', {{text "step_timestamp"}})
                               ELSE concat(boot_id, '/', {{text "pid"}}, '/', {{text "process_start"}}, '/', {{text "client_handle"}}) END) AS client,
          CASE WHEN step IN ('request_taken', 'response_sent')
               THEN concat(boot_id, '/', {{text "pid"}}, '/', {{text "process_start"}}, '/', coalesce({{text "service_handle"}}, '')) END AS server
