@@ -94,6 +94,15 @@ func (q *Query) warnOfContradiction(a, b int, latency int64, of ClockAgreement) 
 	}
 }
 
+// warnOfSupposedRates warns of hosts of which it is not known how fast their clocks went.
+func (q *Query) warnOfSupposedRates(hosts map[int]bool) {
+	for i, h := range q.hosts.list {
+		if hosts[i] {
+			q.Warnings = append(q.Warnings, fmt.Sprintf("what messages tell of the clock of %s supposes that nothing slewed it by more than 500 ppm: at some time, at least, it was not recorded by how much something did", h.name))
+		}
+	}
+}
+
 // warnOfClocks warns once of each two hosts.
 func (q *Query) warnOfClocks(from, to int, say func(from, to string) string) {
 	pair := [2]int{min(from, to), max(from, to)}

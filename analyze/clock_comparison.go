@@ -18,8 +18,8 @@ const (
 	ClocksDisagree ClockVerdict = "disagree"
 	// ClocksUnjudged: nothing was recorded that bounds them, or no message tells of them.
 	ClocksUnjudged ClockVerdict = "unknown"
-	// ClocksContradictory: no offset fits all messages. A clock has drifted by more than 100 ppm, or has stood still while
-	// its computer slept.
+	// ClocksContradictory: no offset fits all messages. A clock has drifted by more than was recorded of it, or has stood
+	// still while its computer slept.
 	ClocksContradictory ClockVerdict = "contradictory"
 )
 
@@ -75,18 +75,23 @@ func (q *Query) Clocks(ctx context.Context, each func([]ClockBounds) error) (res
 		return nil, err
 	}
 	instances := newSeries(each, nil)
-	recorded := newRecordedClocks(q.hosts, nil)
+	recorded, rates, supposed := newRecordedClocks(q.hosts, nil), ratesOf(hosts), make(map[int]bool)
 	for a := range hosts {
 		for b := a + 1; b < len(hosts); b++ {
 			pair := comparedClocks{recorded: recorded, a: a, b: b, first: recorded.points(a), second: recorded.points(b)}
 			of := ClockComparison{ClockPair: ClockPair{Host: hosts[a].name, OtherHost: hosts[b].name}, There: evidence.count(a, b), Back: evidence.count(b, a)}
-			pair.compare(&of, evidence.bounds(a, b), instances.add)
+			bounds := evidence.bounds(a, b, rates)
+			if bounds != nil {
+				supposed[a], supposed[b] = supposed[a] || bounds.drift.supposed[0], supposed[b] || bounds.drift.supposed[1]
+			}
+			pair.compare(&of, bounds, instances.add)
 			results = append(results, of)
 			if err := instances.flush(); err != nil {
 				return nil, err
 			}
 		}
 	}
+	q.warnOfSupposedRates(supposed)
 	return results, instances.end(q)
 }
 

@@ -36,8 +36,8 @@ func (e clockEvidence) count(from, to int) uint64 {
 }
 
 // bounds bounds by how much a host's clock is ahead of another's, by the times of that other one; nil where no message
-// tells.
-func (e clockEvidence) bounds(of, ahead int) *offsetBounds {
+// tells. The clocks go at these rates.
+func (e clockEvidence) bounds(of, ahead int, rates []*clockRate) *offsetBounds {
 	var to, back []crossing
 	width := leastWindow
 	if sent := e[hostPair{of, ahead}]; sent != nil {
@@ -49,29 +49,33 @@ func (e clockEvidence) bounds(of, ahead int) *offsetBounds {
 		}
 		width = max(width, returned.width)
 	}
-	return offsetsOf(to, back, width)
+	return offsetsOf(to, back, width, pairRate{rates[of], rates[ahead]})
 }
 
 // messageClocks bring clocks together by what messages tell: on the clock of the first host.
 type messageClocks struct {
 	hosts []*clockHost
+	rates []*clockRate
 	grid  timeGrid
 	// offsets are those of each host against the first one; nil where nothing leads to it.
 	offsets []*hostOffsets
 	// contradicted are the pairs of which no offset fits all messages.
 	contradicted map[hostPair]bool
 	oneWay       []hostPair
+	// supposed are hosts of which it was not recorded how fast their clocks were made.
+	supposed map[int]bool
 }
 
 // hostOffsets are how far a host's clock is ahead of the first one, at the times of the grid, and within what.
 type hostOffsets struct {
 	offset, within []int64
 	points         []clockPoint
+	drift          *gridDrift
 }
 
 // newMessageClocks finds how all clocks differ from the first one: directly or by way of others.
 func newMessageClocks(hosts []*clockHost, evidence clockEvidence) *messageClocks {
-	c := &messageClocks{hosts: hosts, offsets: make([]*hostOffsets, len(hosts)), contradicted: make(map[hostPair]bool)}
+	c := &messageClocks{hosts: hosts, rates: ratesOf(hosts), offsets: make([]*hostOffsets, len(hosts)), contradicted: make(map[hostPair]bool), supposed: make(map[int]bool)}
 	bounds := c.boundPairs(evidence)
 	known := c.newKnown(bounds)
 	if known == nil {
@@ -85,11 +89,32 @@ func newMessageClocks(hosts []*clockHost, evidence clockEvidence) *messageClocks
 	}
 	for i, b := range known {
 		b.spread()
+		b.drift = b.followed(pairRate{c.rates[0], c.rates[i]})
+		b.spread()
 		if i > 0 && !b.isContradictory() {
 			c.offsets[i] = b.offsets()
 		}
+		if c.offsets[i] != nil {
+			c.suppose(b, 0, i)
+		}
+	}
+	for p, b := range bounds {
+		c.suppose(b, p.from, p.to)
 	}
 	return c
+}
+
+// suppose notes of which of two hosts bounds suppose how fast their clocks went.
+func (c *messageClocks) suppose(b *offsetBounds, first, second int) {
+	c.supposed[first] = c.supposed[first] || b.drift.supposed[0]
+	c.supposed[second] = c.supposed[second] || b.drift.supposed[1]
+}
+
+func ratesOf(hosts []*clockHost) (rates []*clockRate) {
+	for _, h := range hosts {
+		rates = append(rates, newClockRate(h))
+	}
+	return rates
 }
 
 // boundPairs bounds the clocks of all pairs of hosts that have exchanged messages.
@@ -98,7 +123,7 @@ func (c *messageClocks) boundPairs(evidence clockEvidence) map[hostPair]*offsetB
 	for a := range c.hosts {
 		for b := a + 1; b < len(c.hosts); b++ {
 			there, back := hostPair{a, b}, hostPair{b, a}
-			ofThere, ofBack := evidence.bounds(a, b), evidence.bounds(b, a)
+			ofThere, ofBack := evidence.bounds(a, b, c.rates), evidence.bounds(b, a, c.rates)
 			if ofThere == nil || ofBack == nil {
 				continue
 			}
@@ -131,8 +156,8 @@ func (c *messageClocks) newKnown(bounds map[hostPair]*offsetBounds) (known []*of
 		return nil
 	}
 	c.grid = newTimeGrid(first, last, step)
-	for range c.hosts {
-		known = append(known, newOffsetBounds(c.grid))
+	for i := range c.hosts {
+		known = append(known, newOffsetBounds(c.grid, pairRate{c.rates[0], c.rates[i]}))
 	}
 	for k := range c.grid.count {
 		known[0].lower[k], known[0].upper[k] = 0, 0
@@ -148,8 +173,9 @@ func (b *offsetBounds) chain(by, between *offsetBounds) {
 			continue
 		}
 		offset, within := middle(by.lower[k], by.upper[k])
-		lower, upper := between.when(b.at(k) + offset)
-		away := drift(within)
+		at := b.at(k) + offset
+		lower, upper := between.when(at)
+		away := between.drift.between(at-within, at+within)
 		b.lower[k] = max(b.lower[k], below(lower, away-by.lower[k]))
 		b.upper[k] = min(b.upper[k], above(upper, away+by.upper[k]))
 	}
@@ -157,7 +183,7 @@ func (b *offsetBounds) chain(by, between *offsetBounds) {
 
 // offsets are in the middle of the bounds; nil where there are none on both sides.
 func (b *offsetBounds) offsets() *hostOffsets {
-	o := &hostOffsets{}
+	o := &hostOffsets{drift: b.drift}
 	for k := range b.count {
 		if !isTwoSided(b.lower[k], b.upper[k]) {
 			return nil
@@ -189,11 +215,14 @@ func (c *messageClocks) within(host int, at int64) trace.Optional[int64] {
 	before, behind := c.grid.around(at)
 	bound := max(o.within[before], o.within[behind])
 	if before == behind {
-		bound += drift(at - c.grid.at(before))
+		bound += o.drift.between(at, c.grid.at(before))
 	} else {
-		bound += drift(c.grid.step) / 2
+		bound += o.drift.between(c.grid.at(before), c.grid.at(behind)) / 2
 	}
-	return trace.Some(bound + 2*drift(bound) + 2)
+	if bound > utmostTime/2 {
+		return trace.Optional[int64]{} // no room for sums
+	}
+	return trace.Some(bound + o.drift.between(at-bound, at+bound) + 2)
 }
 
 func (c *messageClocks) between(a int, atA int64, b int, atB int64) ClockAgreement {
@@ -219,7 +248,7 @@ func (c *messageClocks) why(hosts ...int) string {
 	}
 	for p := range c.contradicted {
 		if slices.Contains(hosts, p.from) || slices.Contains(hosts, p.to) {
-			text += fmt.Sprintf("; those between %s and %s contradict each other: a clock drifted by more than 100 ppm, or stood still while its computer slept", c.hosts[p.from].name, c.hosts[p.to].name)
+			text += fmt.Sprintf("; those between %s and %s contradict each other: a clock drifted by more than was recorded of it, or stood still while its computer slept", c.hosts[p.from].name, c.hosts[p.to].name)
 		}
 	}
 	return text

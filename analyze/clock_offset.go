@@ -2,22 +2,14 @@ package analyze
 
 import "math"
 
-const (
-	// driftShare bounds how fast two monotonic clocks drift apart: by one of so many parts of the time, 100 ppm. Clocks of
-	// computers are off by less than 50 ppm each, and what synchronizes them makes that less.
-	driftShare = 10_000
-	// mostKnots bounds how many offsets there are of two clocks.
-	mostKnots = 1 << 16
-)
+// mostKnots bounds how many offsets there are of two clocks.
+const mostKnots = 1 << 16
 
 // No bound of an offset.
 const (
 	noUpper = math.MaxInt64
 	noLower = math.MinInt64
 )
-
-// drift is by how much two clocks may have drifted apart in a time.
-func drift(time int64) int64 { return abs(time)/driftShare + 1 }
 
 // timeGrid is a row of times with the same step between them.
 type timeGrid struct {
@@ -51,10 +43,12 @@ func (g timeGrid) around(at int64) (before, behind int) {
 type offsetBounds struct {
 	timeGrid
 	lower, upper []int64
+	drift        *gridDrift
 }
 
-func newOffsetBounds(grid timeGrid) *offsetBounds {
-	b := &offsetBounds{timeGrid: grid, lower: make([]int64, grid.count), upper: make([]int64, grid.count)}
+// newOffsetBounds are none yet. The clocks drift at the worst of their rates at all times.
+func newOffsetBounds(grid timeGrid, rate pairRate) *offsetBounds {
+	b := &offsetBounds{timeGrid: grid, lower: make([]int64, grid.count), upper: make([]int64, grid.count), drift: newGridDrift(grid, rate)}
 	for i := range grid.count {
 		b.lower[i], b.upper[i] = noLower, noUpper
 	}
@@ -63,7 +57,7 @@ func newOffsetBounds(grid timeGrid) *offsetBounds {
 
 // offsetsOf concludes the bounds from messages: no message arrives before it was sent. The times of to and back are by
 // the first clock. It is nil where there is no message.
-func offsetsOf(to, back []crossing, width int64) *offsetBounds {
+func offsetsOf(to, back []crossing, width int64, rate pairRate) *offsetBounds {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, list := range [][]crossing{to, back} {
 		for _, c := range list {
@@ -73,22 +67,29 @@ func offsetsOf(to, back []crossing, width int64) *offsetBounds {
 	if first > last {
 		return nil
 	}
-	b := newOffsetBounds(newTimeGrid(first, last, width))
+	b := newOffsetBounds(newTimeGrid(first, last, width), rate)
+	b.takeIn(to, back)
+	b.spread()
+	b.drift = b.followed(rate)
+	b.takeIn(to, back)
+	b.spread()
+	return b
+}
+
+func (b *offsetBounds) takeIn(to, back []crossing) {
 	for _, c := range to {
 		b.narrow(c.at, noLower, c.difference)
 	}
 	for _, c := range back {
 		b.narrow(c.at, -c.difference, noUpper)
 	}
-	b.spread()
-	return b
 }
 
 // narrow takes in what bounds the offset at a time.
 func (b *offsetBounds) narrow(at, lower, upper int64) {
 	before, behind := b.around(at)
 	for _, k := range []int{before, behind} {
-		away := drift(at - b.at(k))
+		away := b.drift.between(at, b.at(k))
 		b.upper[k] = min(b.upper[k], above(upper, away))
 		b.lower[k] = max(b.lower[k], below(lower, away))
 	}
@@ -96,11 +97,12 @@ func (b *offsetBounds) narrow(at, lower, upper int64) {
 
 // spread takes in that what is known at one time is nearly so at the next one.
 func (b *offsetBounds) spread() {
-	away := drift(b.step)
 	for k := 1; k < b.count; k++ {
+		away := b.drift.between(b.at(k-1), b.at(k))
 		b.upper[k], b.lower[k] = min(b.upper[k], above(b.upper[k-1], away)), max(b.lower[k], below(b.lower[k-1], away))
 	}
 	for k := b.count - 2; k >= 0; k-- {
+		away := b.drift.between(b.at(k), b.at(k+1))
 		b.upper[k], b.lower[k] = min(b.upper[k], above(b.upper[k+1], away)), max(b.lower[k], below(b.lower[k+1], away))
 	}
 }
@@ -110,7 +112,7 @@ func (b *offsetBounds) when(at int64) (lower, upper int64) {
 	lower, upper = noLower, noUpper
 	before, behind := b.around(at)
 	for _, k := range []int{before, behind} {
-		away := drift(at - b.at(k))
+		away := b.drift.between(at, b.at(k))
 		lower, upper = max(lower, below(b.lower[k], away)), min(upper, above(b.upper[k], away))
 	}
 	return lower, upper

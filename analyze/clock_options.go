@@ -30,7 +30,9 @@ func (q *Query) AlignClocks(ctx context.Context, options ClockOptions) error {
 		if err != nil {
 			return err
 		}
-		q.align(newMessageClocks(q.hosts.list, evidence))
+		clocks := newMessageClocks(q.hosts.list, evidence)
+		q.warnOfSupposedRates(clocks.supposed)
+		q.align(clocks)
 		return nil
 	}
 	given := make(map[int]ClockOffset)

@@ -21,9 +21,18 @@ type hostOfTest struct {
 	ahead, ppm int64
 	// steps are when real time was set, and by how much.
 	steps [][2]int64
+	// slews are by how much its clock is made faster meanwhile.
+	slews []slewOfTest
+	// unread: it was not recorded whether it is.
+	unread bool
 	// sync fills what the kernel knows of the synchronization.
 	sync func(*trace.Clock)
 	node testNode
+}
+
+// slewOfTest makes a clock faster by parts per million, from a time until another one.
+type slewOfTest struct {
+	from, to, ppm int64
 }
 
 const (
@@ -34,7 +43,25 @@ const (
 
 // monotonic is the host's monotonic clock at a true time.
 func (h *hostOfTest) monotonic(at int64) int64 {
-	return testUptime + (at - testBegin) + (at-testBegin)*h.ppm/1_000_000
+	at -= testBegin
+	time := testUptime + at + at*h.ppm/1_000_000
+	for _, slew := range h.slews {
+		time += max(0, min(at, slew.to)-slew.from) * slew.ppm / 1_000_000
+	}
+	return time
+}
+
+// slew is by how much the kernel makes it faster: by a frequency as far as that goes, and by ticks.
+func (h *hostOfTest) slew(at int64, c *trace.Clock) {
+	c.Frequency, c.Tick, c.RemainingAdjustment = trace.Some(int64(0)), trace.Some(int64(10_000)), trace.Some(int64(0))
+	at -= testBegin
+	for _, slew := range h.slews {
+		if at >= slew.from && at <= slew.to {
+			ticks := slew.ppm / 1000 * 10
+			c.Tick.Value += ticks
+			c.Frequency.Value += (slew.ppm - ticks*100) << 16
+		}
+	}
 }
 
 // offset is that of real time to it.
@@ -54,6 +81,9 @@ func (h *hostOfTest) stamp(at int64) int64 { return h.monotonic(at) + h.offset(t
 func (h *hostOfTest) measure(at int64) trace.Clock {
 	c := trace.Clock{MonotonicTimestamp: h.monotonic(at), RealtimeOffset: h.offset(at), Uncertainty: 40}
 	c.RealtimeTimestamp = c.MonotonicTimestamp + c.RealtimeOffset
+	if !h.unread {
+		h.slew(at, &c)
+	}
 	if h.sync != nil {
 		h.sync(&c)
 	}
@@ -98,10 +128,15 @@ func newDrive(t *testing.T, lasts time.Duration, hosts ...*hostOfTest) *driveOfT
 
 // send has one host send messages to another one, so many a second, each of which takes at least so long.
 func (d *driveOfTest) send(from, to *hostOfTest, rate int64, least time.Duration) {
+	d.sendWhile(from, to, rate, least, 0, d.lasts)
+}
+
+// sendWhile does so from a time until another one.
+func (d *driveOfTest) sendWhile(from, to *hostOfTest, rate int64, least time.Duration, begin, end int64) {
 	topic := "/" + from.name + "_to_" + to.name
 	pub := from.publisher(from.node, topic, "gid"+topic)
 	sub := to.subscription(to.node, topic)
-	for at := testBegin + d.random.Int64N(second/rate); at < testBegin+d.lasts; at += second / rate {
+	for at := testBegin + begin + d.random.Int64N(second/rate); at < testBegin+end; at += second / rate {
 		d.sources++
 		source := testBegin + d.sources
 		latency := int64(least) + d.random.Int64N(int64(2*time.Millisecond))
@@ -312,6 +347,46 @@ func TestLatenciesAcrossHostsAreWithinTheirBounds(t *testing.T) {
 				t.Errorf("it warns of %q, want %q", q.Warnings, test.warns)
 			}
 		})
+	}
+}
+
+// Whatever slews a clock slews CLOCK_MONOTONIC. What messages tell of it holds then. Where the slew was not recorded it
+// is said what is supposed.
+func TestLatenciesWhileClocksAreSlewed(t *testing.T) {
+	const least = 2 * time.Millisecond // what every message takes: a slew by less contradicts none
+	for _, ppm := range []int64{500, -500, 3000, 80_000, -80_000} {
+		slews := []slewOfTest{{15*second + 300_000_000, 20*second + 300_000_000, ppm}}
+		for _, test := range []struct {
+			name   string
+			slewed int // which of the hosts is
+			unread bool
+		}{
+			{name: "the other host", slewed: 1},
+			{name: "the first host"},
+			{name: "not recorded", slewed: 1, unread: true},
+		} {
+			t.Run(fmt.Sprintf("%d ppm, %s", ppm, test.name), func(t *testing.T) {
+				hosts := []*hostOfTest{{name: "here", ppm: 40}, {name: "there", ahead: -3 * second, ppm: -40}}
+				hosts[test.slewed].slews, hosts[test.slewed].unread = slews, test.unread
+				d := newDrive(t, 40*time.Second, hosts...)
+				// One way, and then back: the offset has to be followed from one to the other.
+				d.sendWhile(hosts[0], hosts[1], 20, least, 0, 16*second)
+				d.sendWhile(hosts[1], hosts[0], 20, least, 17*second, 40*second)
+				q := d.query(analyze.ClockOptions{ByMessages: true})
+				if test.unread && abs(ppm) > 500 { // more than is supposed
+					if _, err := q.CommunicationLatency(t.Context(), nil); err != nil || !warned(q, "there", "supposes that nothing slewed it") && !warned(q, "there", "contradict") {
+						t.Errorf("it warns of %q, %v", q.Warnings, err)
+					}
+					return
+				}
+				if warned(q, "there", "supposes that nothing slewed it by more than 500 ppm") != test.unread {
+					t.Errorf("it warns of %q", q.Warnings)
+				}
+				if worst := d.requireBounded(q, analyze.ClockMessages); !worst.Valid {
+					t.Error("nothing bounds some latencies")
+				}
+			})
+		}
 	}
 }
 

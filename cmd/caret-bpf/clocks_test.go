@@ -25,12 +25,18 @@ func twoHosts(t *testing.T) (front, rear string) {
 		other := 1 - i
 		session := trace.NewSession()
 		session.Host.BootID, session.Host.Name = key.BootID, []string{"front", "rear"}[i]
+		session.Clock.Frequency, session.Clock.Tick, session.Clock.RemainingAdjustment = trace.Some(int64(0)), trace.Some(int64(10_000)), trace.Some(int64(0))
 		tracetest.AddSession(t, dirs[i], session)
 		rows[i].Processes = []trace.Process{{ProcessKey: key, Command: "node"}}
 		rows[i].Nodes = []trace.Node{{ProcessKey: key, NodeHandle: 0x10, NodeName: session.Host.Name, Namespace: "/"}}
 		rows[i].Publishers = []trace.Publisher{{ProcessKey: key, PublisherHandle: 0x11, NodeHandle: 0x10, TopicName: fmt.Sprint("/of_", i), GID: fmt.Sprint("a", i)}}
 		rows[i].Subscriptions = []trace.Subscription{{ProcessKey: key, SubscriptionHandle: 0x22, NodeHandle: 0x10, TopicName: fmt.Sprint("/of_", other), Subscription: 0x23, Callback: 0x24}}
-		rows[i].Clocks = []trace.Clock{session.Clock}
+		for second := range int64(15) {
+			clock := session.Clock
+			clock.MonotonicTimestamp += second * int64(time.Second)
+			clock.RealtimeTimestamp += second * int64(time.Second)
+			rows[i].Clocks = append(rows[i].Clocks, clock)
+		}
 		for second := range int64(10) {
 			mine, theirs := (second+1)*int64(time.Second)+int64(i)*ahead, (second+1)*int64(time.Second)+int64(i)*ahead+int64(time.Millisecond)
 			rows[i].Publishes = append(rows[i].Publishes, trace.Publish{

@@ -160,6 +160,7 @@ func (c otherClock) write(t *testing.T, dir string, data *oracle.Dataset, bootID
 			MonotonicTimestamp: row.MonotonicTimestamp + otherUptime + (row.MonotonicTimestamp-began.MonotonicTimestamp)*c.ppm/1_000_000,
 			RealtimeOffset:     row.RealtimeOffset + c.ahead - otherUptime, Uncertainty: row.Uncertainty,
 			Synchronized: trace.Some(c.within != 0), MaxError: trace.Some(c.within),
+			Frequency: row.Frequency, Tick: row.Tick, RemainingAdjustment: row.RemainingAdjustment,
 		}
 		moved.RealtimeTimestamp = moved.MonotonicTimestamp + moved.RealtimeOffset
 		return moved
