@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -36,8 +37,8 @@ type ClockComparison struct {
 	// There and Back are how many messages were found to go from the host to the other one, and back.
 	There uint64 `report:"messages_there,drop=7"`
 	Back  uint64 `report:"messages_back,drop=7"`
-	// Offset is the mean of what is between the bounds, and OffsetUncertainty is how far these are from it at most. They
-	// are null where messages went one way only.
+	// Offset is the mean of what is in the middle of the bounds, and OffsetUncertainty is how far the bounds of any time are
+	// from it at most. They are null where messages went one way only.
 	Offset            trace.Optional[int64] `report:"offset,duration"`
 	OffsetUncertainty trace.Optional[int64] `report:"offset_uncertainty,duration"`
 	// AtLeast and AtMost are the least and the greatest bound at any time.
@@ -107,8 +108,7 @@ func (c *comparedClocks) compare(of *ClockComparison, bounds *offsetBounds, tell
 	if bounds == nil {
 		return
 	}
-	var offsets, uncertainty int64
-	var number int64
+	var offsets []int64
 	bounded, judged, disagree := true, true, false
 	for k := range bounds.count {
 		at := c.at(bounds, k)
@@ -121,9 +121,7 @@ func (c *comparedClocks) compare(of *ClockComparison, bounds *offsetBounds, tell
 		judged = judged && at.Verdict != ClocksUnjudged
 		disagree = disagree || at.Verdict == ClocksDisagree
 		if at.Offset.Valid {
-			number++
-			offsets += (at.Offset.Value - offsets) / number
-			uncertainty = max(uncertainty, at.AtMost.Value-at.Offset.Value, at.Offset.Value-at.AtLeast.Value)
+			offsets = append(offsets, at.Offset.Value)
 		}
 	}
 	if !bounded {
@@ -138,10 +136,20 @@ func (c *comparedClocks) compare(of *ClockComparison, bounds *offsetBounds, tell
 	case judged:
 		of.Verdict = ClocksAgree
 	}
-	if number > 0 {
-		of.Offset, of.OffsetUncertainty = trace.Some(offsets), trace.Some(uncertainty)
+	if len(offsets) == bounds.count {
+		mean := meanTime(offsets)
+		of.Offset, of.OffsetUncertainty = trace.Some(mean), trace.Some(max(of.AtMost.Value-mean, mean-of.AtLeast.Value))
 		of.Drift = driftOf(bounds)
 	}
+}
+
+// meanTime is exact, rounded down. Sums of times need not fit.
+func meanTime(times []int64) int64 {
+	sum := new(big.Int)
+	for _, time := range times {
+		sum.Add(sum, big.NewInt(time))
+	}
+	return sum.Div(sum, big.NewInt(int64(len(times)))).Int64()
 }
 
 // at compares at a time of the grid.

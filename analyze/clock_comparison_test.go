@@ -1,6 +1,7 @@
 package analyze_test
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ func TestClocksByMessages(t *testing.T) {
 	for _, test := range []struct {
 		name              string
 		hosts             [2]*hostOfTest
+		lasts             time.Duration // 0: 20 s
 		send              func(*driveOfTest)
 		want              analyze.ClockVerdict
 		uncertainty       time.Duration // 0: none
@@ -26,7 +28,7 @@ func TestClocksByMessages(t *testing.T) {
 	}{
 		{
 			name: "as recorded", hosts: [2]*hostOfTest{{sync: synchronized(300_001)}, {ahead: 900_000, ppm: 20, sync: synchronized(1_000_001)}},
-			send: both, want: analyze.ClocksAgree, uncertainty: 400 * time.Microsecond, atLeast: true, atMost: true, drift: 20 * time.Microsecond, recordedIsBounded: true,
+			send: both, want: analyze.ClocksAgree, uncertainty: 650 * time.Microsecond, atLeast: true, atMost: true, drift: 20 * time.Microsecond, recordedIsBounded: true,
 		},
 		{
 			name: "farther than recorded", hosts: [2]*hostOfTest{{sync: synchronized(300_001)}, {ahead: 90_000_000, sync: synchronized(1_000_001)}},
@@ -46,11 +48,15 @@ func TestClocksByMessages(t *testing.T) {
 		},
 		{
 			name: "not synchronized", hosts: [2]*hostOfTest{{sync: synchronized(300_001)}, {ahead: 90_000_000, ppm: -50, sync: unsynchronized}},
-			send: both, want: analyze.ClocksUnjudged, uncertainty: 400 * time.Microsecond, atLeast: true, atMost: true, drift: -50 * time.Microsecond,
+			send: both, want: analyze.ClocksUnjudged, uncertainty: 950 * time.Microsecond, atLeast: true, atMost: true, drift: -50 * time.Microsecond,
+		},
+		{
+			name: "drifting for long", hosts: [2]*hostOfTest{{sync: synchronized(300_001)}, {ppm: 50, sync: unsynchronized}}, lasts: 400 * time.Second,
+			send: both, want: analyze.ClocksUnjudged, uncertainty: 11 * time.Millisecond, atLeast: true, atMost: true, drift: 50 * time.Microsecond,
 		},
 		{
 			name: "set meanwhile", hosts: [2]*hostOfTest{{}, {ahead: 90_000_000, steps: [][2]int64{{10 * second, -50_000_000}}}},
-			send: both, want: analyze.ClocksUnjudged, uncertainty: 51 * time.Millisecond, atLeast: true, atMost: true,
+			send: both, want: analyze.ClocksUnjudged, uncertainty: 52 * time.Millisecond, atLeast: true, atMost: true,
 		},
 		{
 			name: "no messages", hosts: [2]*hostOfTest{{sync: synchronized(300_001)}, {sync: synchronized(1_000_001)}},
@@ -64,12 +70,17 @@ func TestClocksByMessages(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			first, second := test.hosts[0], test.hosts[1]
 			first.name, second.name = "here", "there"
-			d := newDrive(t, 20*time.Second, first, second)
+			d := newDrive(t, cmp.Or(test.lasts, 20*time.Second), first, second)
 			test.send(d)
+			var truths, middles []int64
 			results, err := d.query(analyze.ClockOptions{}).Clocks(t.Context(), func(list []analyze.ClockBounds) error {
 				for _, at := range list {
+					if at.Offset.Valid {
+						middles = append(middles, at.Offset.Value)
+					}
 					at0 := at.Timestamp - first.ahead
 					offset := second.monotonic(at0) + second.offset(at0) - (first.monotonic(at0) + first.offset(at0))
+					truths = append(truths, offset)
 					if test.want != analyze.ClocksContradictory &&
 						(at.AtLeast.Valid && at.AtLeast.Value > offset || at.AtMost.Valid && at.AtMost.Value < offset || at.AtLeast.Valid != test.atLeast || at.AtMost.Valid != test.atMost) {
 						t.Errorf("%d is not within %+v", offset, at)
@@ -87,6 +98,7 @@ func TestClocksByMessages(t *testing.T) {
 			if got.Offset.Valid != (test.uncertainty > 0) || got.OffsetUncertainty.Value > int64(test.uncertainty) || got.AtLeast.Valid != test.atLeast || got.AtMost.Valid != test.atMost {
 				t.Errorf("got %+v, want it within %v", got, test.uncertainty)
 			}
+			requireMean(t, got, truths, middles)
 			if off := got.Drift.Value - int64(test.drift); got.Drift.Valid != got.Offset.Valid || abs(off) > 10_000 {
 				t.Errorf("a drift of %v a second is %d ns", test.drift, got.Drift.Value)
 			}
@@ -94,6 +106,25 @@ func TestClocksByMessages(t *testing.T) {
 				t.Errorf("by what was recorded it is within %v", got.RecordedUncertainty)
 			}
 		})
+	}
+}
+
+// requireMean holds the offset of a recording: the mean of the middles, and as far from what was true at any time as it
+// says at most.
+func requireMean(t *testing.T, got analyze.ClockComparison, truths, middles []int64) {
+	t.Helper()
+	if !got.Offset.Valid {
+		return
+	}
+	sum := int64(0)
+	for i, middle := range middles {
+		sum += middle - middles[0]
+		if abs(truths[i]-got.Offset.Value) > got.OffsetUncertainty.Value {
+			t.Errorf("an offset of %d is not within %d of %d", truths[i], got.OffsetUncertainty.Value, got.Offset.Value)
+		}
+	}
+	if mean := middles[0] + sum/int64(len(middles)); abs(mean-got.Offset.Value) > 1 {
+		t.Errorf("the mean is %d, got %d", mean, got.Offset.Value)
 	}
 }
 

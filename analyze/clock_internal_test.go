@@ -59,6 +59,25 @@ func TestLeastCrossingsAreBounded(t *testing.T) {
 	}
 }
 
+// Means are exact, however small the differences are and great the times.
+func TestMeanTime(t *testing.T) {
+	const many = 65_536
+	creeping := make([]int64, many)
+	for i := range creeping {
+		creeping[i] = math.MaxInt64/4 + int64(i)
+	}
+	for _, test := range []struct {
+		times []int64
+		want  int64
+	}{
+		{[]int64{7}, 7}, {[]int64{-1, -2}, -2}, {[]int64{math.MaxInt64, math.MaxInt64 - 2}, math.MaxInt64 - 1}, {creeping, math.MaxInt64/4 + many/2 - 1},
+	} {
+		if got := meanTime(test.times); got != test.want {
+			t.Errorf("the mean of %d times is %d, want %d", len(test.times), got, test.want)
+		}
+	}
+}
+
 // Of more messages than are kept, a share is found, whatever the order. Nothing is taken for another one.
 func TestSentMessagesAreBounded(t *testing.T) {
 	s := newSentMessages(100)
