@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"encoding/binary"
+	"fmt"
+	"maps"
 	"math"
 	"testing"
 )
@@ -96,6 +98,20 @@ func TestSentMessagesAreBounded(t *testing.T) {
 	}
 	if len(s.kept) > 100 || found != len(s.kept) || found == 0 {
 		t.Errorf("%d are kept, %d found", len(s.kept), found)
+	}
+}
+
+// Which share of messages is kept is the same each time, so that answers are.
+func TestSameSentMessagesAreKept(t *testing.T) {
+	var kept [2]*sentMessages
+	for run := range kept {
+		kept[run] = newSentMessages(100)
+		for i := range int64(1000) {
+			kept[run].add(messageKey{of: "/t", call: callPart(i % 3), client: fmt.Sprint(i % 7), number: i}, sentMessage{at: i})
+		}
+	}
+	if len(kept[0].kept) == 0 || !maps.Equal(kept[0].kept, kept[1].kept) {
+		t.Errorf("%d messages are kept, and %d others", len(kept[0].kept), len(kept[1].kept))
 	}
 }
 

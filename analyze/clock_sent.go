@@ -1,7 +1,8 @@
 package analyze
 
 import (
-	"hash/maphash"
+	"crypto/sha256"
+	"encoding/binary"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 )
@@ -39,17 +40,25 @@ type sentMessage struct {
 // sentMessages are those that were sent, or an even share of them.
 type sentMessages struct {
 	room  int
-	seed  maphash.Seed
 	share uint64 // a message is kept if its hash has none of these bits
 	kept  map[messageKey]sentMessage
 }
 
 func newSentMessages(room int) *sentMessages {
-	return &sentMessages{room: room, seed: maphash.MakeSeed(), kept: make(map[messageKey]sentMessage)}
+	return &sentMessages{room: room, kept: make(map[messageKey]sentMessage)}
 }
 
 func (s *sentMessages) isKept(key messageKey) bool {
-	return s.share == 0 || maphash.Comparable(s.seed, key)&s.share == 0
+	return s.share == 0 || key.hash()&s.share == 0
+}
+
+// hash is the same each time, so that answers are.
+func (k messageKey) hash() uint64 {
+	text := binary.LittleEndian.AppendUint64([]byte{byte(k.call)}, uint64(k.number))
+	text = binary.LittleEndian.AppendUint64(text, uint64(len(k.of)))
+	text = append(append(text, k.of...), k.client...)
+	sum := sha256.Sum256(text)
+	return binary.LittleEndian.Uint64(sum[:])
 }
 
 func (s *sentMessages) add(key messageKey, m sentMessage) {
