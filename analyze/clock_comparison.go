@@ -44,8 +44,10 @@ type ClockComparison struct {
 	// AtLeast and AtMost are the least and the greatest bound at any time.
 	AtLeast trace.Optional[int64] `report:"offset_at_least,duration,drop=4"`
 	AtMost  trace.Optional[int64] `report:"offset_at_most,duration,drop=4"`
-	// Drift is by how much the monotonic clock of the other host was faster, in nanoseconds a second.
-	Drift trace.Optional[int64] `report:"drift_per_second,duration,drop=5"`
+	// Drift is by how much the monotonic clock of the other host was faster on average, in nanoseconds a second, and
+	// DriftUncertainty bounds its error.
+	Drift            trace.Optional[int64] `report:"drift_per_second,duration,drop=5"`
+	DriftUncertainty trace.Optional[int64] `report:"drift_uncertainty,duration,drop=5"`
 	// RecordedUncertainty bounds the offset, by what was recorded; null where nothing does, at least at some time.
 	RecordedUncertainty trace.Optional[int64] `report:"recorded_uncertainty,duration"`
 	Verdict             ClockVerdict          `report:"verdict"`
@@ -139,7 +141,7 @@ func (c *comparedClocks) compare(of *ClockComparison, bounds *offsetBounds, tell
 	if len(offsets) == bounds.count {
 		mean := meanTime(offsets)
 		of.Offset, of.OffsetUncertainty = trace.Some(mean), trace.Some(max(of.AtMost.Value-mean, mean-of.AtLeast.Value))
-		of.Drift = driftOf(bounds)
+		of.Drift, of.DriftUncertainty = driftOf(bounds)
 	}
 }
 
@@ -201,15 +203,15 @@ func correctionAtAny(points []clockPoint, at int64) int64 {
 	return correctionAt(points, at)
 }
 
-// driftOf is by how much the second clock went faster, in nanoseconds a second: from the first time to the last one.
-func driftOf(b *offsetBounds) trace.Optional[int64] {
+// driftOf is by how much the second clock went faster, in nanoseconds a second, from the first time to the last one, and
+// how far that is from what the bounds of both times allow at most. There are some at both.
+func driftOf(b *offsetBounds) (drift, within trace.Optional[int64]) {
 	last := b.count - 1
-	if !isTwoSided(b.lower[0], b.upper[0]) || !isTwoSided(b.lower[last], b.upper[last]) {
-		return trace.Optional[int64]{}
-	}
-	from, _ := middle(b.lower[0], b.upper[0])
-	to, _ := middle(b.lower[last], b.upper[last])
-	return trace.Some(int64(float64(to-from) / float64(b.at(last)-b.first) * 1e9))
+	from, withinFrom := middle(b.lower[0], b.upper[0])
+	to, withinTo := middle(b.lower[last], b.upper[last])
+	seconds := float64(b.at(last)-b.first) / 1e9
+	// Rounded up, and by as much as the drift itself is rounded down.
+	return trace.Some(int64(float64(to-from) / seconds)), trace.Some(int64((float64(withinFrom)+float64(withinTo))/seconds) + 2)
 }
 
 func lesser(a, b trace.Optional[int64]) trace.Optional[int64] {

@@ -99,8 +99,9 @@ func TestClocksByMessages(t *testing.T) {
 				t.Errorf("got %+v, want it within %v", got, test.uncertainty)
 			}
 			requireMean(t, got, truths, middles)
-			if off := got.Drift.Value - int64(test.drift); got.Drift.Valid != got.Offset.Valid || abs(off) > 10_000 {
-				t.Errorf("a drift of %v a second is %d ns", test.drift, got.Drift.Value)
+			if off := got.Drift.Value - int64(test.drift); got.Drift.Valid != got.Offset.Valid || got.DriftUncertainty.Valid != got.Drift.Valid ||
+				abs(off) > got.DriftUncertainty.Value || got.DriftUncertainty.Value > 60_000 {
+				t.Errorf("a drift of %v a second is %d ns within %d", test.drift, got.Drift.Value, got.DriftUncertainty.Value)
 			}
 			if got.RecordedUncertainty.Valid != test.recordedIsBounded {
 				t.Errorf("by what was recorded it is within %v", got.RecordedUncertainty)
