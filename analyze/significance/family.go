@@ -66,16 +66,19 @@ func JudgeFamily(pairs []Pair, options Options) []Finding {
 		least := options.MinChange * math.Abs(f.Before)
 		f.Corrected = corrected
 		f.Detectable = max(f.Comparison.Detectable(options.Alpha/float64(len(known))), least)
-		switch {
-		case corrected >= options.Alpha:
-			f.Verdict = Noise
-		case math.Abs(f.After-f.Before) < least:
-			f.Verdict = Small
-		default:
-			f.Verdict = Changed
-		}
+		f.Verdict = verdictOf(corrected, math.Abs(f.After-f.Before), least, options.Alpha)
 	}
 	return findings
+}
+
+func verdictOf(corrected, change, least, alpha float64) Verdict {
+	switch {
+	case corrected >= alpha:
+		return Noise
+	case change < least:
+		return Small
+	}
+	return Changed
 }
 
 // Holm corrects probabilities for their number: the probability that any of true hypotheses has one below α is less
