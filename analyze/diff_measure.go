@@ -80,7 +80,7 @@ func (q *Query) callbackSeries(ctx context.Context, span trace.Span) (map[measur
 	}
 	return named(gathered, func(c *system.Callback) measured {
 		label := LabelOf(c)
-		return measured{"callback", fmt.Sprintf("%s %s %s", label.Node, describeTrigger(label.Kind, label.Topic, label.Period), label.Symbol)}
+		return measured{"callback", label.Lasting()}
 	}), nil
 }
 
@@ -134,6 +134,11 @@ func named[K comparable](parts []*seriesBy[K], name func(K) measured) map[measur
 		}
 	}
 	return merged
+}
+
+// Lasting names a callback by what is the same from run to run: node, kind, topic or period, and symbol.
+func (l *CallbackLabel) Lasting() string {
+	return fmt.Sprintf("%s %s %s", l.Node, describeTrigger(l.Kind, l.Topic, l.Period), l.Symbol)
 }
 
 func describeTrigger(kind trace.CallbackKind, topic string, period trace.Optional[int64]) string {

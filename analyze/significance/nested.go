@@ -40,7 +40,7 @@ const Unknown Verdict = "unknown"
 // logarithm, so that those of fast and slow vehicles compare.
 type NestedComparison struct {
 	// Before and After are the geometric means of the vehicles' geometric means, in nanoseconds, of the vehicles that were
-	// compared, or of all without basis.
+	// compared, or of all without basis: NaN where a side has none.
 	Before, After float64
 	// Change is the change as a share: After/Before − 1.
 	Change float64
@@ -235,7 +235,11 @@ func (c *NestedComparison) setMeans(before, after []float64) {
 	c.Before, c.After, c.Change = math.Exp(former), math.Exp(latter), math.Expm1(latter-former)
 }
 
+// meanOf is NaN of none.
 func meanOf(values []float64) (mean float64) {
+	if len(values) == 0 {
+		return math.NaN()
+	}
 	for _, v := range values {
 		mean += v / float64(len(values))
 	}
@@ -250,7 +254,7 @@ func varianceOf(values []float64) (variance float64) {
 	return variance
 }
 
-// NestedPair has the statistics of a latency's recordings on both sides: at least one each.
+// NestedPair has the statistics of a latency's recordings on both sides.
 type NestedPair struct {
 	Before, After []Observation
 }

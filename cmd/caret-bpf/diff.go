@@ -9,6 +9,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/significance"
+	"github.com/caret-bpf/caret-bpf/fleet"
 	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -18,15 +19,17 @@ var errDiffers = errors.New("the recordings differ")
 
 func diffCommand() command {
 	return command{
-		name: "diff", arguments: "DATASET DATASET | --before DATASET... --after DATASET... [flags]",
+		name: "diff", arguments: "DATASET DATASET | --before DATASET... --after DATASET... | --group NAME=KEY=VALUE --group NAME=KEY=VALUE LAKE [flags]",
 		summary: "compare recordings: what came and went, and latencies that changed by more than noise",
 		examples: []string{
 			"caret-bpf diff monday tuesday",
 			"caret-bpf diff --before monday rec --after tuesday --all",
+			"caret-bpf diff --group A=release=1.8 --group B=release=1.9 lake",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			var options analyze.DiffOptions
 			sides := defineSides(flags)
+			groups := defineGroups(flags)
 			flags.Float64Var(&options.Alpha, "alpha", 0.01, "`PROBABILITY` of calling anything changed in recordings of the same system")
 			percent := flags.Float64("min-change", 3, "least change of a median that counts, in `PERCENT`")
 			noise := flags.Float64("run-noise", 3, "with one recording a side: standard deviation of a median from run to run that is assumed, in `PERCENT`")
@@ -34,12 +37,22 @@ func diffCommand() command {
 			quiet := quietFlag(flags)
 			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
+				if !(options.Alpha > 0 && options.Alpha < 1) || !(*percent > 0) {
+					return fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive", errUsage)
+				}
+				if len(groups.texts) > 0 {
+					of, err := groups.check(flags, arguments)
+					if err := errors.Join(err, output.check()); err != nil {
+						return err
+					}
+					return groups.run(ctx, c, output, arguments[0], of, fleet.Options{Alpha: options.Alpha, MinChange: *percent / 100}, *all, *quiet)
+				}
 				before, after, err := sides.of(arguments)
 				switch {
 				case err != nil:
 					return err
-				case !(options.Alpha > 0 && options.Alpha < 1) || !(*percent > 0):
-					return fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive", errUsage)
+				case flags.Changed("percentile") || flags.Changed("vehicle"):
+					return fmt.Errorf("%w: --percentile and --vehicle go with --group", errUsage)
 				case !(*noise >= 0 && *noise < 100):
 					return fmt.Errorf("%w: --run-noise is at least 0 and less than 100", errUsage)
 				case flags.Changed("run-noise") && (len(before) > 1 || len(after) > 1):

@@ -89,6 +89,9 @@ func TestExamples(t *testing.T) {
 	if err := os.WriteFile("expect.yaml", []byte("expectations: [{of: callback}]"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll("lake/recording", 0o755); err != nil { // a lake without recordings
+		t.Fatal(err)
+	}
 	looksAtProcesses := map[string]bool{"record": true, "top": true, "list": true, "probes": true, "check": true}
 	for _, words := range asked {
 		if looksAtProcesses[words[0]] {

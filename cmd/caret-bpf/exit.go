@@ -10,6 +10,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/expect"
 	"github.com/caret-bpf/caret-bpf/export/ctf"
 	"github.com/caret-bpf/caret-bpf/export/lake"
+	"github.com/caret-bpf/caret-bpf/fleet"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
@@ -49,7 +50,7 @@ var exitCodes = []struct {
 	{exitPermission, "privileges are missing; the message names them"},
 	{exitKernel, "the kernel lacks something, or this is not the host's PID namespace; `caret-bpf check` says what"},
 	{exitOutput, "the output directory exists, or the output cannot be written, or the disk is full or fails; the lake cannot be reached, or has the recording in another way (publish)"},
-	{exitDataset, "not a dataset or a lake, or one of a newer version; a recording is damaged (publish)"},
+	{exitDataset, "not a dataset or a lake, or one of a newer version; a recording (publish) or a lake (diff) is damaged"},
 	{exitDiffers, "the recordings differ (diff); not all expectations are met (verify); files of a lake differ (publish --verify)"},
 	{exitCommandNotFound, "the command to record cannot be run"},
 	{exitInterrupted, "interrupted; a recording: before it began, or a second time"},
@@ -69,18 +70,18 @@ func exitCode(err error) int {
 		{exitSuccess, []error{nil, errHelp}},
 		{exitUsage, []error{
 			errUsage, session.ErrConfiguration, settings.ErrFile, expect.ErrFile, target.ErrInvalidPID, system.ErrNoSuchName,
-			lake.ErrPartition, lake.ErrNoBucket, analyze.ErrUnknownHost,
+			lake.ErrPartition, lake.ErrNoBucket, analyze.ErrUnknownHost, fleet.ErrGroup,
 		}},
 		{exitPermission, []error{target.ErrPermission, loader.ErrPermission}},
 		{exitKernel, []error{loader.ErrUnsupportedKernel, loader.ErrPIDNamespace, loader.ErrNoTracefs}},
 		{exitNoTarget, []error{
 			target.ErrNoProcess, target.ErrNotROS2, target.ErrForeignNamespace,
-			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, view.ErrNoEvents, control.ErrNobody,
+			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, view.ErrNoEvents, control.ErrNobody, fleet.ErrNoRecordings,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
 		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, wholefile.ErrUnwritable, control.ErrSocket, lake.ErrUnwritable, lake.ErrUnreachable, lake.ErrPublished}},
 		{exitDiffers, []error{errDiffers, errUnmet, lake.ErrDiffers}},
-		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrNotLake, lake.ErrDamaged}},
+		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrNotLake, lake.ErrDamaged, fleet.ErrDamaged}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},
 	} {
 		for _, cause := range class.causes {

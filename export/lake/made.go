@@ -48,7 +48,7 @@ func (l *Lake) PublishMade(ctx context.Context, recording string, keys []Key, fi
 		lake: l, request: &Request{Replace: true}, id: recording,
 		manifest: manifest{Format: FormatVersion, Recording: recording, Keys: keys},
 	}
-	_, err = p.commit(ctx, files)
+	_, err = p.commit(ctx, s, files)
 	return err
 }
 

@@ -84,9 +84,15 @@ func newPartition(recording string, keys []Key) (*partition, error) {
 	return p, nil
 }
 
+// FileName is the name that a file of a recording has in the folder of its partition, in all tables. Numbers count from
+// 0.
+func FileName(recording string, number int) string {
+	return fmt.Sprintf("%s-%05d%s", recording, number, parquetSuffix)
+}
+
 // file is the name of a table's file in the lake.
 func (p *partition) file(table string, number int) string {
-	name := fmt.Sprintf("%s-%05d%s", p.recording, number, parquetSuffix)
+	name := FileName(p.recording, number)
 	if p.path == "" {
 		return table + "/" + name
 	}
