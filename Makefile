@@ -92,6 +92,10 @@ compare-lttng: ## Record ROS 2 programs with LTTng and caret-bpf at once and com
 check-diff: ## Measure false alarms and power of `diff` on made-up systems, and write docs/diff.md's tables. DIFF_TRIALS="200" how many
 	$(GO) run ./tools/diffrates -trials $(or $(DIFF_TRIALS),200) docs/diff.md
 
+.PHONY: check-fleet
+check-fleet: ## Measure false alarms and power of `diff --group` on made-up fleets, and write docs/fleet.md's table. FLEET_TRIALS="500" how many
+	$(GO) run ./tools/fleetrates -trials $(or $(FLEET_TRIALS),500) docs/fleet.md
+
 .PHONY: check-queries
 check-queries: ## Ask every query about random systems that know what happened in them. SYSTEMS="200" how many, SEED="1" the first
 	CARET_BPF_SYSTEMS=$(or $(SYSTEMS),200) CARET_BPF_SYSTEM_SEED=$(or $(SEED),1) \
