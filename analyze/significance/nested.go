@@ -62,12 +62,12 @@ type NestedComparison struct {
 //
 // Recordings of one vehicle are not independent: whoever counts them as if they were finds changes that are none
 // (Hurlbert: Pseudoreplication and the design of ecological field experiments, Ecol. Monogr. 54, 1984). So what is
-// tested is one number for each vehicle (Matthews, Altman, Campbell, Royston: Analysis of serial measurements in medical
-// research, BMJ 300, 1990): the mean of the logarithms of its recordings' statistics. If enough vehicles have recordings
-// on both sides, the others are left out, and it is the difference of both means of a vehicle: the test is Student's of
-// pairs. Else it is that of Welch. The noise between recordings of a vehicle is part of that between the numbers. Where
-// the numbers happen to be closer together than the recordings allow, these count (as by Kalibera and Jones: Rigorous
-// benchmarking in reasonable time, ISMM 2013, for levels of repetition).
+// tested is one number for each vehicle (Matthews, Altman, Campbell, Royston: Analysis of serial measurements in
+// medical research, BMJ 300, 1990): the mean of the logarithms of its recordings' statistics. If enough vehicles have
+// recordings on both sides, the others are left out, and it is the difference of both means of a vehicle: the test is
+// Student's of pairs. Else it is that of Welch. The noise between recordings of a vehicle is part of that between the
+// numbers. Where the numbers happen to be closer together than the recordings allow, these count (as by Kalibera and
+// Jones: Rigorous benchmarking in reasonable time, ISMM 2013, for levels of repetition).
 //
 // With too few vehicles, recordings are compared within each, which tells nothing of other vehicles.
 func CompareNested(before, after []Observation) NestedComparison {

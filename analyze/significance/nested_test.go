@@ -110,8 +110,8 @@ func TestOfManyChangesOneIsFound(t *testing.T) {
 	}
 }
 
-// Many recordings of few vehicles do not show a change if the vehicles differ: those who take recordings for independent
-// would find one nearly always.
+// Many recordings of few vehicles do not show a change if the vehicles differ: those who take recordings for
+// independent would find one nearly always.
 func TestFalseAlarmsOfNestedRecordings(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, apart := range []bool{true, false} {

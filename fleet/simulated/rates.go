@@ -19,8 +19,8 @@ type Rates struct {
 	Unknown Count
 }
 
-// Measure compares the last two releases of that many fleets, which differ in their seed. What a recording would show is
-// drawn without making its executions: its medians are those of a long one.
+// Measure compares the last two releases of that many fleets, which differ in their seed. What a recording would show
+// is drawn without making its executions: its medians are those of a long one.
 func (f Fleet) Measure(trials int, options significance.Options) (r Rates) {
 	for range trials {
 		f.Seed++

@@ -1,5 +1,5 @@
-// Command fleetrates measures how often `diff --group` calls something changed by mistake, and how often it finds a true
-// change, with made-up fleets. It writes the table of a page of the documentation.
+// Command fleetrates measures how often `diff --group` calls something changed by mistake, and how often it finds a
+// true change, with made-up fleets. It writes the table of a page of the documentation.
 //
 // usage: fleetrates [-trials N] PAGE
 package main
