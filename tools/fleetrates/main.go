@@ -52,12 +52,12 @@ func table(trials int) []byte {
 	options := significance.Options{Alpha: 0.01, MinChange: 0.03}
 	f := simulated.Default()
 	var t bytes.Buffer
-	fmt.Fprintf(&t, "**How often it is wrong.** `make check-fleet` measured this with %d made-up fleets a row, of %d latencies.\n", trials, 8*f.Chains)
-	fmt.Fprintf(&t, "Vehicles differ by %.3g %%. Recordings of a vehicle differ by %.3g %%, by the time of day (%.3g %% up and\n",
-		100*f.VehicleNoise, 100*f.RecordingNoise, 100*f.Swing)
-	fmt.Fprintf(&t, "down), and releases of a vehicle by %.3g %%, each times *noise*. *Alarms* are fleets in which anything\n", 100*f.ReleaseNoise)
-	fmt.Fprintf(&t, "was called changed that was not: `--alpha` is %.3g %%. *5 %%* and *10 %%* are fleets in which a path that\n", 100*options.Alpha)
-	t.WriteString("is so much longer was found.\n\n")
+	t.WriteString(docs.Wrap(fmt.Sprintf("**How often it is wrong.** `make check-fleet` measured this with %d made-up fleets a row, of %d latencies. "+
+		"Vehicles differ by %.3g %%. Recordings of a vehicle differ by %.3g %%, by the time of day (%.3g %% up and down), and releases of a vehicle by %.3g %%, "+
+		"each times *noise*. *Alarms* are fleets in which anything was called changed that was not: `--alpha` is %.3g %%. "+
+		"*5 %%* and *10 %%* are fleets in which a path that is so much longer was found.",
+		trials, 8*f.Chains, 100*f.VehicleNoise, 100*f.RecordingNoise, 100*f.Swing, 100*f.ReleaseNoise, 100*options.Alpha), ""))
+	t.WriteString("\n\n")
 	t.WriteString("| vehicles | recordings of each in a release | noise | alarms | 5 % | 10 % | unknown |\n|---|---|---|---|---|---|---|\n")
 	for _, k := range kinds() {
 		f := k.fleet()
