@@ -90,6 +90,6 @@ func (s *sample) percentile(percent float64) (_ statistic, ok bool) {
 	for _, chunk := range s.kept.All() {
 		least, greatest = min(least, slices.Min(chunk)), max(greatest, slices.Max(chunk))
 	}
-	index := min(max(int(math.Ceil(percent/100*float64(n)))-1, 0), n-1)
+	index := int(rank.NearestPercent(percent, uint64(n))) - 1
 	return statistic{count: s.count, exact: s.halved == 0, value: rank.Value(s.kept.All(), index, least, greatest)}, true
 }

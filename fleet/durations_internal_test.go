@@ -29,3 +29,20 @@ func TestFewDurationsAreKeptOfMany(t *testing.T) {
 		t.Error("a percentile of nothing")
 	}
 }
+
+// Products of percents and numbers may come out just above a whole number.
+func TestRanksOfPercentiles(t *testing.T) {
+	for _, test := range []struct {
+		percent     float64
+		count, want int64
+	}{{50, 4, 2}, {55, 100, 55}, {7, 100, 7}, {99.9, 1000, 999}, {99.9, 2000, 1998}, {99.9, 10_000, 9990}, {100, 3, 3}, {0.1, 3, 1}} {
+		d := newDurations()
+		s := d.begin()
+		for i := range test.count {
+			d.add(s, i+1)
+		}
+		if of, ok := s.percentile(test.percent); !ok || of.value != test.want {
+			t.Errorf("%v %% of 1 to %d: %d, want %d", test.percent, test.count, of.value, test.want)
+		}
+	}
+}
