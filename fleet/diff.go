@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -68,7 +70,7 @@ type LatencyChange struct {
 	UnitsA int                `json:"units_a" report:"units_a,drop=3"`
 	UnitsB int                `json:"units_b" report:"units_b,drop=3"`
 	// A and B are the geometric means over vehicles of the geometric means over recordings of the percentile.
-	// Both are null where the vehicles of a group's recordings are not known but those of others are.
+	// They are null where no vehicle of a group's recordings is known.
 	A trace.Optional[int64] `json:"a" report:"a,duration"`
 	B trace.Optional[int64] `json:"b" report:"b,duration"`
 	// Exact is false where a recording has more durations than are kept: its percentile is that of a random part.
@@ -125,8 +127,7 @@ func Diff(ctx context.Context, dir string, groups [2]Group, options Options) (*D
 // unknownVehicle is the index of recordings that are not compared because their vehicle is not known.
 const unknownVehicle = -1
 
-// takeStock tells what is in the groups. It returns the vehicles' indexes: where no recording has a vehicle, all have
-// the same.
+// takeStock tells what is in the groups. It returns the vehicles' indexes.
 func (d *Difference) takeStock(of [2][]*recording, groups [2]Group, key string) func(*recording) int32 {
 	indexes := make(map[string]int32)
 	var in [2]map[string]bool
@@ -147,9 +148,9 @@ func (d *Difference) takeStock(of [2][]*recording, groups [2]Group, key string) 
 		}
 		d.Groups[i] = GroupSize{groups[i].Name, groups[i].String(), len(recordings), len(in[i])}
 		for what, count := range map[string]int{
-			"have no attribute " + key + ": of what vehicle they are is not known": without,
-			"lost records while recording":                                         lost,
-			"have damaged segments, whose rows are missing":                        damaged,
+			"have no attribute " + key + ", so they are not compared: name the one that tells the vehicle with --vehicle; recordings have " + attributesOf(recordings): without,
+			"lost records while recording":                  lost,
+			"have damaged segments, whose rows are missing": damaged,
 		} {
 			if count > 0 {
 				d.Warnings = append(d.Warnings, fmt.Sprintf("group %s: %d of %d recordings %s", groups[i].Name, count, len(recordings), what))
@@ -163,15 +164,26 @@ func (d *Difference) takeStock(of [2][]*recording, groups [2]Group, key string) 
 		}
 	}
 	return func(r *recording) int32 {
-		if len(indexes) == 0 {
-			return 0
-		}
 		name, known := r.value(key)
 		if !known {
 			return unknownVehicle
 		}
 		return indexes[name]
 	}
+}
+
+// attributesOf names the attributes that any of the recordings has.
+func attributesOf(recordings []*recording) string {
+	names := make(map[string]bool)
+	for _, r := range recordings {
+		for name := range r.attributes {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return "no attributes"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 }
 
 // side is what the recordings of a group have of a latency.

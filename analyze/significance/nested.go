@@ -7,7 +7,7 @@ import (
 
 // Observation is a statistic of a latency in one recording of a vehicle.
 type Observation struct {
-	// Vehicle is its index among those of the family; recordings of which it is not known have the same.
+	// Vehicle is its index among those of the family. Recordings of which it is not known cannot be compared.
 	Vehicle int32
 	// Value is the statistic, in nanoseconds.
 	Value int64

@@ -99,7 +99,7 @@ func showFleetDifference(c console, output outputFlags, d *fleet.Difference, all
 	fmt.Fprintf(c.out, "%d vehicles are in both groups\n", d.VehiclesInBoth)
 	fmt.Fprintf(c.out, "%d latencies came or went; %d of %d changed by more than noise\n", len(d.Entities), d.Count(significance.Changed), len(d.Latencies))
 	if unknown := d.Count(significance.Unknown); unknown > 0 {
-		fmt.Fprintf(c.out, "%d latencies: too few vehicles or recordings to tell whether they changed\n", unknown)
+		fmt.Fprintf(c.out, "%d latencies: too few recordings of known vehicles to tell whether they changed\n", unknown)
 	}
 	return nil
 }
