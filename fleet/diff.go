@@ -60,7 +60,8 @@ type GroupSize struct {
 type LatencyChange struct {
 	Kind string `json:"kind" report:"kind,drop=7"`
 	Name string `json:"name" report:"name,prose"`
-	// RecordingsA and RecordingsB are the numbers of recordings that have the latency and were compared.
+	// RecordingsA and RecordingsB are the numbers of recordings that have the latency and are of the vehicles that were
+	// compared, CountA and CountB those of their durations.
 	RecordingsA int    `json:"recordings_a" report:"recordings_a,drop=4"`
 	RecordingsB int    `json:"recordings_b" report:"recordings_b,drop=4"`
 	CountA      uint64 `json:"count_a" report:"count_a,detail"`
@@ -189,9 +190,39 @@ func attributesOf(recordings []*recording) string {
 // side is what the recordings of a group have of a latency.
 type side struct {
 	observations []significance.Observation
-	recordings   int
-	count        uint64
-	inexact      bool
+	// of has the statistic of each observation.
+	of         []statistic
+	recordings int
+}
+
+// compared is what a side has of the vehicles that a comparison rests on.
+type compared struct {
+	recordings int
+	count      uint64
+	inexact    bool
+}
+
+// compared leaves out recordings of other vehicles where only those of both sides count.
+func (p *pair) compared(basis significance.Basis) (of [2]compared) {
+	var has [2]map[int32]bool
+	for i := range p {
+		has[i] = make(map[int32]bool)
+		for _, o := range p[i].observations {
+			has[i][o.Vehicle] = true
+		}
+	}
+	onlyBoth := basis == significance.VehiclesInBoth || basis == significance.Recordings
+	for i := range p {
+		for j, o := range p[i].observations {
+			if onlyBoth && !has[1-i][o.Vehicle] {
+				continue
+			}
+			of[i].recordings++
+			of[i].count += p[i].of[j].count
+			of[i].inexact = of[i].inexact || !p[i].of[j].exact
+		}
+	}
+	return of
 }
 
 type pair [2]side
@@ -278,8 +309,7 @@ func (s *side) add(vehicle int32, of statistic) {
 		return
 	}
 	s.observations = append(s.observations, significance.Observation{Vehicle: vehicle, Value: of.value})
-	s.count += of.count
-	s.inexact = s.inexact || !of.exact
+	s.of = append(s.of, of)
 }
 
 // compare fills in what came, went and changed.
@@ -321,10 +351,11 @@ func laterIf(later bool) int {
 }
 
 func describe(subject Subject, p *pair, f *significance.NestedFinding) LatencyChange {
+	of := p.compared(f.Basis)
 	l := LatencyChange{
-		Kind: subject.Kind, Name: subject.Name, RecordingsA: len(p[0].observations), RecordingsB: len(p[1].observations), CountA: p[0].count, CountB: p[1].count,
+		Kind: subject.Kind, Name: subject.Name, RecordingsA: of[0].recordings, RecordingsB: of[1].recordings, CountA: of[0].count, CountB: of[1].count,
 		Basis: f.Basis, UnitsA: f.Units[0], UnitsB: f.Units[1], A: nanoseconds(f.Before), B: nanoseconds(f.After), Percent: percent(f.Change),
-		Exact: !p[0].inexact && !p[1].inexact, VehicleNoise: percent(f.BetweenVehicles), RecordingNoise: percent(f.BetweenRecordings), Verdict: f.Verdict,
+		Exact: !of[0].inexact && !of[1].inexact, VehicleNoise: percent(f.BetweenVehicles), RecordingNoise: percent(f.BetweenRecordings), Verdict: f.Verdict,
 	}
 	if f.Basis != significance.NoBasis {
 		l.P, l.Detectable = trace.Some(100*f.Corrected), percent(f.DetectableChange)
