@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/analyze/significance"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -40,7 +39,7 @@ type Difference struct {
 	VehiclesInBoth int     `json:"vehicles_in_both"`
 	Percentile     float64 `json:"percentile"`
 	// Entities are the latencies that only one group has.
-	Entities []analyze.EntityChange `json:"entities"`
+	Entities []Presence `json:"entities"`
 	// Latencies has a row for every latency that both groups have, those that changed first.
 	Latencies []LatencyChange `json:"latencies"`
 	// Warnings say what the comparison lacks.
@@ -91,8 +90,25 @@ type LatencyChange struct {
 	Verdict significance.Verdict `json:"verdict" report:"verdict"`
 }
 
-// Differs tells whether latencies came or went, or one changed by more than noise.
-func (d *Difference) Differs() bool { return len(d.Entities) > 0 || d.Count(significance.Changed) > 0 }
+// Presence is a latency that only one group has.
+type Presence struct {
+	Change string `json:"change" report:"change"`
+	Kind   string `json:"kind" report:"kind"`
+	Name   string `json:"name" report:"name,prose"`
+	// Recordings is the number of the group's recordings that have it, of so many.
+	Recordings int `json:"recordings" report:"recordings"`
+	Of         int `json:"of" report:"of"`
+}
+
+// always tells whether all recordings of the group have it. What only some have may be missing in others by chance.
+// Paths are not counted: a recording that was published without any does not tell whether it has one.
+func (p *Presence) always() bool { return p.Recordings == p.Of && p.Kind != KindPath }
+
+// Differs tells whether a latency came or went of which all recordings of one group have it and none of the other, or
+// one changed by more than noise.
+func (d *Difference) Differs() bool {
+	return slices.ContainsFunc(d.Entities, func(p Presence) bool { return p.always() }) || d.Count(significance.Changed) > 0
+}
 
 // Count returns the number of latencies with a verdict.
 func (d *Difference) Count(verdict significance.Verdict) (count int) {
@@ -115,7 +131,7 @@ func Diff(ctx context.Context, dir string, groups [2]Group, options Options) (*D
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{Percentile: options.Percentile, Entities: []analyze.EntityChange{}, Latencies: []LatencyChange{}, Warnings: []string{}}
+	d := &Difference{Percentile: options.Percentile, Entities: []Presence{}, Latencies: []LatencyChange{}, Warnings: []string{}}
 	vehicles := d.takeStock(of, groups, options.Vehicle)
 	sides, err := measureAll(ctx, of, vehicles, options)
 	if err != nil {
@@ -319,14 +335,14 @@ func (d *Difference) compare(pairs map[Subject]*pair, options Options) {
 	for subject, p := range pairs {
 		switch {
 		case p[0].recordings == 0:
-			d.Entities = append(d.Entities, analyze.EntityChange{Change: "came", Kind: subject.Kind, Name: subject.Name, Recordings: p[1].recordings})
+			d.Entities = append(d.Entities, Presence{"came", subject.Kind, subject.Name, p[1].recordings, d.Groups[1].Recordings})
 		case p[1].recordings == 0:
-			d.Entities = append(d.Entities, analyze.EntityChange{Change: "went", Kind: subject.Kind, Name: subject.Name, Recordings: p[0].recordings})
+			d.Entities = append(d.Entities, Presence{"went", subject.Kind, subject.Name, p[0].recordings, d.Groups[0].Recordings})
 		default:
 			subjects = append(subjects, subject)
 		}
 	}
-	slices.SortFunc(d.Entities, func(a, b analyze.EntityChange) int {
+	slices.SortFunc(d.Entities, func(a, b Presence) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(subjects, func(a, b Subject) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })

@@ -35,3 +35,25 @@ func TestOnlyWhatIsComparedIsCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAlwaysCameOrWentDiffers(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		kind string
+		pair pair
+		want Presence
+		is   bool
+	}{
+		{"all of B", KindCallback, pair{{}, sideOf(0, 1, unknownVehicle)}, Presence{"came", KindCallback, "x", 3, 3}, true},
+		{"one of B", KindCallback, pair{{}, sideOf(0)}, Presence{"came", KindCallback, "x", 1, 3}, false},
+		{"all of A", KindCommunication, pair{sideOf(0, 1), {}}, Presence{"went", KindCommunication, "x", 2, 2}, true},
+		{"one of A", KindCommunication, pair{sideOf(0), {}}, Presence{"went", KindCommunication, "x", 1, 2}, false},
+		{"a path that A was perhaps not asked for", KindPath, pair{{}, sideOf(0, 1, 2)}, Presence{"came", KindPath, "x", 3, 3}, false},
+	} {
+		d := &Difference{Groups: [2]GroupSize{{Recordings: 2}, {Recordings: 3}}}
+		d.compare(map[Subject]*pair{{test.kind, "x"}: &test.pair}, Options{Alpha: 0.01})
+		if len(d.Entities) != 1 || d.Entities[0] != test.want || d.Differs() != test.is {
+			t.Errorf("%s: %+v, differs is %t", test.name, d.Entities, d.Differs())
+		}
+	}
+}
