@@ -234,6 +234,7 @@ func TestDamagedLakes(t *testing.T) {
 			return os.WriteFile(filesOf(t, dir, lake.TablePathFact)[0], []byte(strings.Repeat("PAR1", 100)), 0o600)
 		}, fleet.ErrDamaged, "path_fact"},
 		{"a missing file", func(dir string) error { return os.Remove(filesOf(t, dir, lake.TableMessageFact)[0]) }, fleet.ErrDamaged, "message_fact has 0 rows"},
+		{"a missing file of paths", func(dir string) error { return os.Remove(filesOf(t, dir, lake.TablePathFact)[0]) }, fleet.ErrDamaged, "files of it are there"},
 		{"callbacks without names", func(dir string) error { return os.Remove(filesOf(t, dir, lake.TableCallbackInfo)[0]) }, fleet.ErrDamaged, "does not name callback"},
 		{"another table's file", func(dir string) error {
 			return os.Rename(filesOf(t, dir, lake.TableRecordingAttribute)[0], filesOf(t, dir, lake.TableRecording)[0])

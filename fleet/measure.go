@@ -44,6 +44,9 @@ func measure(ctx context.Context, r *recording, percent float64, progress func(r
 			return nil, fmt.Errorf("recording %s: %w", r.id, err)
 		}
 	}
+	if err := r.checkFiles(); err != nil {
+		return nil, fmt.Errorf("recording %s: %w", r.id, err)
+	}
 	of := make(map[Subject]statistic, len(m.subjects))
 	for subject, s := range m.subjects {
 		if statistic, ok := s.percentile(percent); ok {

@@ -30,7 +30,7 @@ type recording struct {
 	date       string
 	attributes map[string]string
 
-	callbacks, messages, lost, damaged int64
+	callbacks, messages, lost, damaged, files int64
 }
 
 // recordingColumns are those of table recording that are read.
@@ -42,6 +42,7 @@ type recordingColumns struct {
 	Messages  int64  `column:"messages"`
 	Lost      int64  `column:"lost"`
 	Damaged   int64  `column:"damaged_segments"`
+	Files     int64  `column:"files"`
 }
 
 // recordings lists those of a lake, by their IDs.
@@ -95,7 +96,7 @@ func (r *recording) read(ctx context.Context, path string) error {
 				return fmt.Errorf("%s: %w: it is of version %d, and this program reads %d", path, trace.ErrNewerFormat, row.Format, lake.FormatVersion)
 			}
 			r.id, r.date = row.ID, row.Date
-			r.callbacks, r.messages, r.lost, r.damaged = row.Callbacks, row.Messages, row.Lost, row.Damaged
+			r.callbacks, r.messages, r.lost, r.damaged, r.files = row.Callbacks, row.Messages, row.Lost, row.Damaged, row.Files
 			rows++
 		}
 		return nil
@@ -114,6 +115,31 @@ func (r *recording) read(ctx context.Context, path string) error {
 		return nil
 	})
 	return err
+}
+
+// checkFiles compares how many files of other tables there are with what the recording's row says. A file that is gone
+// would make its latencies look as if they were never there.
+func (r *recording) checkFiles() error {
+	files := int64(0)
+	for _, table := range lake.Tables() {
+		if table.Name == lake.TableRecording {
+			continue
+		}
+		for number := 0; ; number++ {
+			_, err := os.Stat(filepath.Join(r.lake, table.Name, r.folder, lake.FileName(r.id, number)))
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			files++
+		}
+	}
+	if files != r.files {
+		return fmt.Errorf("%w: %d files of it are there, not %d: publish it again (caret-bpf publish --replace)", ErrDamaged, files, r.files)
+	}
+	return nil
 }
 
 // scanTable passes on the rows that the recording has in a table, and returns how many these are.
