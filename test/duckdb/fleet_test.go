@@ -109,6 +109,11 @@ func TestFleetQueries(t *testing.T) {
 	if first := answers["drift"][0]; !strings.HasPrefix(first["name"].(string), "/chain_02/node_1") || !close1(first["percent_a_week"].(float64), 100*f.Drift, 0.3) {
 		t.Errorf("drift: %v", first)
 	}
+	for _, row := range answers["drift"] {
+		if row["vehicles"].(int64) != int64(f.Vehicles) {
+			t.Errorf("drift does not count each vehicle once: %v", row)
+		}
+	}
 	for _, row := range answers["correlations"] {
 		// The time of day makes all slower.
 		if row["with_load"].(float64) < 0.5 || row["recordings"].(int64) != int64(f.Recordings) {
