@@ -121,7 +121,7 @@ func (d *Difference) Count(verdict significance.Verdict) (count int) {
 }
 
 // Diff compares two groups of the recordings of the lake in a directory: a former one, and a latter. Errors wrap
-// ErrNotLake, ErrDamaged, ErrGroup, ErrNoRecordings, or trace.ErrNewerFormat.
+// lake.ErrNotLake, ErrDamaged, ErrGroup, ErrNoRecordings, or trace.ErrNewerFormat.
 func Diff(ctx context.Context, dir string, groups [2]Group, options Options) (*Difference, error) {
 	all, err := recordings(ctx, dir)
 	if err != nil {

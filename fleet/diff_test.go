@@ -251,7 +251,7 @@ func TestDamagedLakes(t *testing.T) {
 			}
 			return os.Link(name, filepath.Join(other, filepath.Base(name)))
 		}, fleet.ErrDamaged, "twice"},
-		{"no lake", func(dir string) error { return os.RemoveAll(filepath.Join(dir, lake.TableRecording)) }, fleet.ErrNotLake, "publish"},
+		{"no lake", func(dir string) error { return os.RemoveAll(filepath.Join(dir, lake.TableRecording)) }, lake.ErrNotLake, "publish"},
 	} {
 		dir := write(t, f)
 		if err := test.change(dir); err != nil {

@@ -14,12 +14,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-var (
-	// ErrNotLake is wrapped by errors of what is no lake in a directory.
-	ErrNotLake = errors.New("no lake in a directory")
-	// ErrDamaged is wrapped by errors of a lake whose files do not hold what they should.
-	ErrDamaged = errors.New("the lake is damaged")
-)
+// ErrDamaged is wrapped by errors of a lake whose files do not hold what they should.
+var ErrDamaged = errors.New("the lake is damaged")
 
 // recording is one that is visible in the lake: it has a row in table recording.
 type recording struct {
@@ -49,7 +45,7 @@ type recordingColumns struct {
 func recordings(ctx context.Context, dir string) ([]*recording, error) {
 	root := filepath.Join(dir, lake.TableRecording)
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%w: %s has no folder %s; caret-bpf publish makes it", ErrNotLake, dir, lake.TableRecording)
+		return nil, fmt.Errorf("%w: %s has no folder %s; caret-bpf publish makes it", lake.ErrNotLake, dir, lake.TableRecording)
 	}
 	var all []*recording
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
