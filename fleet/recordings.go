@@ -22,6 +22,8 @@ type recording struct {
 	lake   string
 	folder string // of its partition, in each table's
 	id     string
+	// publication is what the names of its files begin with: its ID, and what tells publications of it apart.
+	publication string
 
 	date       string
 	attributes map[string]string
@@ -100,7 +102,9 @@ func (r *recording) read(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if rows != 1 || filepath.Base(path) != lake.FileName(r.id, 0) {
+	var isFirst bool
+	r.publication, isFirst = strings.CutSuffix(filepath.Base(path), lake.FileName("", 0))
+	if rows != 1 || !isFirst || !strings.HasPrefix(r.publication, r.id+"-") {
 		return fmt.Errorf("%w: %s is not the file of one recording, as caret-bpf publish writes it: it has %d rows", ErrDamaged, path, rows)
 	}
 	r.attributes = make(map[string]string)
@@ -122,7 +126,7 @@ func (r *recording) checkFiles() error {
 			continue
 		}
 		for number := 0; ; number++ {
-			_, err := os.Stat(filepath.Join(r.lake, table.Name, r.folder, lake.FileName(r.id, number)))
+			_, err := os.Stat(filepath.Join(r.lake, table.Name, r.folder, lake.FileName(r.publication, number)))
 			if errors.Is(err, fs.ErrNotExist) {
 				break
 			}
@@ -141,7 +145,7 @@ func (r *recording) checkFiles() error {
 // scanTable passes on the rows that the recording has in a table, and returns how many these are.
 func scanTable[T any](ctx context.Context, r *recording, table string, each func([]T) error) (rows int64, err error) {
 	for number := 0; ; number++ {
-		path := filepath.Join(r.lake, table, r.folder, lake.FileName(r.id, number))
+		path := filepath.Join(r.lake, table, r.folder, lake.FileName(r.publication, number))
 		err := scanFile(ctx, path, func(some []T) error {
 			rows += int64(len(some))
 			return each(some)

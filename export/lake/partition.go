@@ -84,10 +84,10 @@ func newPartition(recording string, keys []Key) (*partition, error) {
 	return p, nil
 }
 
-// FileName is the name that a file of a recording has in the folder of its partition, in all tables. Numbers count from
-// 0.
-func FileName(recording string, number int) string {
-	return fmt.Sprintf("%s-%05d%s", recording, number, parquetSuffix)
+// FileName is the name that a file of a publication has in the folder of its partition, in all tables. A publication is
+// the ID of a recording with, in a lake, what tells publications of it apart. Numbers count from 0.
+func FileName(publication string, number int) string {
+	return fmt.Sprintf("%s-%05d%s", publication, number, parquetSuffix)
 }
 
 // file is the name of a table's file in the lake.
