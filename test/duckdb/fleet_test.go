@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/export/lake"
+	"github.com/caret-bpf/caret-bpf/export/lake/lakeviews"
 	"github.com/caret-bpf/caret-bpf/fleet"
 	"github.com/caret-bpf/caret-bpf/fleet/simulated"
 )
@@ -34,8 +35,14 @@ func simulatedFleet(t *testing.T) (f simulated.Fleet, dir string) {
 // fleetQuery is a block of the page.
 type fleetQuery struct{ name, text string }
 
+// fleetQueries are the views of the lake, and the blocks of the page.
 func fleetQueries(t *testing.T, dir string) (queries []fleetQuery) {
 	t.Helper()
+	views, err := lakeviews.Views(dir, "duckdb", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries = []fleetQuery{{"views", views}}
 	page, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
@@ -44,10 +51,10 @@ func fleetQueries(t *testing.T, dir string) (queries []fleetQuery) {
 		t.Fatal("the page has no SQL")
 	}
 	for _, match := range regexp.MustCompile("(?s)<!-- query: ([a-z ]+) -->\n```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		queries = append(queries, fleetQuery{match[1], strings.ReplaceAll(match[2], "'lake/", "'"+dir+"/")})
+		queries = append(queries, fleetQuery{match[1], match[2]})
 	}
-	if blocks := strings.Count(string(page), "```sql\n"); blocks != len(queries) {
-		t.Fatalf("%d of %d blocks have a name", len(queries), blocks)
+	if blocks := strings.Count(string(page), "```sql\n"); blocks != len(queries)-1 {
+		t.Fatalf("%d of %d blocks have a name", len(queries)-1, blocks)
 	}
 	return queries
 }
@@ -92,7 +99,7 @@ func TestFleetQueries(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	answers := make(map[string][]map[string]any)
 	for _, q := range fleetQueries(t, dir) {
-		if strings.HasPrefix(q.text, "CREATE") {
+		if strings.Contains(q.text, "CREATE ") {
 			if _, err := db.Exec(q.text); err != nil {
 				t.Fatalf("%s: %v", q.name, err)
 			}
