@@ -26,8 +26,8 @@ GROUP BY {{keys}}, host, pid, process_start, callback_id{{done}}
 
 -- caret-bpf latency communication: of the messages that were received, and how many were not.
 {{create "communication_latency"}}
-SELECT {{keys}}, topic_name, publisher_host, publisher_node AS publisher_node_name, publisher_pid, host, subscription_node AS subscription_node_name,
-       subscription_pid, CASE WHEN is_intra_process THEN 'intra_process' ELSE 'inter_process' END AS transport,
+SELECT {{keys}}, topic_name, publisher_host, publisher_node AS publisher_node_name, publisher_pid, publisher_id, host,
+       subscription_node AS subscription_node_name, subscription_pid, subscription_id, CASE WHEN is_intra_process THEN 'intra_process' ELSE 'inter_process' END AS transport,
        count(latency) AS count, min(latency) AS min, {{mean "latency"}} AS mean,
        {{percentile "latency" "0.5"}} AS p50, {{percentile "latency" "0.9"}} AS p90, {{percentile "latency" "0.99"}} AS p99,
        {{percentile "latency" "0.999"}} AS p99_9, max(latency) AS max,
@@ -35,7 +35,8 @@ SELECT {{keys}}, topic_name, publisher_host, publisher_node AS publisher_node_na
        count(CASE WHEN fate = 'lost' THEN 1 END) AS lost, count(CASE WHEN fate = 'open' THEN 1 END) AS still_open,
        count(CASE WHEN fate = 'unknown' THEN 1 END) AS unknown
 FROM message_fact
-GROUP BY {{keys}}, topic_name, publisher_host, publisher_node, publisher_pid, host, subscription_node, subscription_pid, is_intra_process{{done}}
+GROUP BY {{keys}}, topic_name, publisher_host, publisher_node, publisher_pid, publisher_id, host, subscription_node, subscription_pid, subscription_id,
+         is_intra_process{{done}}
 
 -- caret-bpf latency path: of the messages that went all the way; hop 0 is the whole path.
 {{create "path_latency"}}
