@@ -165,10 +165,10 @@ func (f *facts) setMessage(row *MessageFact, m *analyze.DetailedMessage) {
 }
 
 func (f *facts) readPaths(ctx context.Context, o *outputs, paths []*system.Path, options analyze.PathOptions) error {
+	writeHops, writePaths := outputTo[HopFact](o, TableHopFact), outputTo[PathFact](o, TablePathFact)
 	if len(paths) == 0 {
 		return nil
 	}
-	writeHops, writePaths := outputTo[HopFact](o, TableHopFact), outputTo[PathFact](o, TablePathFact)
 	order := settled[analyze.PathHopInstance]{at: hopAt, compare: compareHops}
 	pass := func(some []analyze.PathHopInstance) error {
 		var hops []HopFact

@@ -412,6 +412,20 @@ func compareOthers(t *testing.T, dir string, d *trace.Dataset, q *analyze.Query,
 	}
 }
 
+// A table without rows has a file with its columns.
+func TestEachTableHasAFile(t *testing.T) {
+	dir := t.TempDir()
+	mustPublish(t, openLake(t, dir), simulated(t, 1)[0], Request{})
+	for _, table := range Tables() {
+		if len(filesIn(t, filepath.Join(dir, table.Name))) == 0 {
+			t.Errorf("%s has no file", table.Name)
+		}
+	}
+	if rows := rowsOf(t, dir, TablePathFact); len(rows) > 0 {
+		t.Errorf("of paths that nobody asked for there is %v", rows)
+	}
+}
+
 // TestPublishingAgain adds nothing, and says so.
 func TestPublishingAgain(t *testing.T) {
 	d, dir := simulated(t, 1)[0], t.TempDir()

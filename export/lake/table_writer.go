@@ -197,8 +197,15 @@ func (w *tableWriter[T]) failed(err error) error {
 	return fmt.Errorf("write table %s: %w", w.name, err)
 }
 
-// close ends the last file, if there is one, and returns all.
+// close ends the last file and returns all. A table without rows has a file, too: readers find its columns there, and
+// views of a lake whose recordings have none yet find those of later ones.
 func (w *tableWriter[T]) close() ([]stagedFile, error) {
+	if w.file == nil && len(w.files) == 0 {
+		if err := w.begin(); err != nil {
+			w.abandon()
+			return nil, err
+		}
+	}
 	if w.file != nil {
 		if err := w.end(); err != nil {
 			return nil, err
