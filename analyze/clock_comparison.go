@@ -37,8 +37,8 @@ type ClockComparison struct {
 	// There and Back are how many messages were found to go from the host to the other one, and back.
 	There uint64 `report:"messages_there,drop=7"`
 	Back  uint64 `report:"messages_back,drop=7"`
-	// Offset is the mean of what is in the middle of the bounds, and OffsetUncertainty is how far the bounds of any time are
-	// from it at most. They are null where messages went one way only.
+	// Offset is the mean of what is in the middle of the bounds, and OffsetUncertainty is how far the bounds of any time
+	// are from it at most. They are null where messages went one way only.
 	Offset            trace.Optional[int64] `report:"offset,duration"`
 	OffsetUncertainty trace.Optional[int64] `report:"offset_uncertainty,duration"`
 	// AtLeast and AtMost are the least and the greatest bound at any time.
@@ -65,9 +65,10 @@ type ClockBounds struct {
 	Verdict             ClockVerdict          `report:"verdict"`
 }
 
-// Clocks answers how far the clocks of hosts are apart, for each two of them. No message arrives before it was sent: one
-// in either direction is a bound. each, if not nil, gets the bounds at times that are a second apart, of one pair after
-// the other. What the query filters does not matter. The error wraps ErrNothingSelected if the datasets are of one clock.
+// Clocks answers how far the clocks of hosts are apart, for each two of them. No message arrives before it was sent:
+// one in either direction is a bound. each, if not nil, gets the bounds at times that are a second apart, of one pair
+// after the other. What the query filters does not matter. The error wraps ErrNothingSelected if the datasets are of
+// one clock.
 func (q *Query) Clocks(ctx context.Context, each func([]ClockBounds) error) (results []ClockComparison, err error) {
 	hosts := q.hosts.list
 	if len(hosts) < 2 {
@@ -203,8 +204,8 @@ func correctionAtAny(points []clockPoint, at int64) int64 {
 	return correctionAt(points, at)
 }
 
-// driftOf is by how much the second clock went faster, in nanoseconds a second, from the first time to the last one, and
-// how far that is from what the bounds of both times allow at most. There are some at both.
+// driftOf is by how much the second clock went faster, in nanoseconds a second, from the first time to the last one,
+// and how far that is from what the bounds of both times allow at most. There are some at both.
 func driftOf(b *offsetBounds) (drift, within trace.Optional[int64]) {
 	last := b.count - 1
 	from, withinFrom := middle(b.lower[0], b.upper[0])

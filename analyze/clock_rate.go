@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// crystalRate is supposed to bound by how much a computer's clock goes wrong by itself, as a share of the time: 50 ppm.
+	// crystalRate is supposed to bound by how much a computer's clock goes wrong by itself, as a share of the time: 50
+	// ppm.
 	crystalRate = 50e-6
 	// supposedSlew is what the kernel is supposed to slew a clock by at most where that was not recorded: 500 ppm. It is
 	// the most that a frequency does, and adjtime(3). A tick and a phase that is to be corrected do more.

@@ -51,7 +51,8 @@ func (d *Dialect) Render(source string, more template.FuncMap) (string, error) {
 	return sql.String(), nil
 }
 
-// leastOf is null only if both are: some engines, and some versions of others, take null for the least of null and a number.
+// leastOf is null only if both are: some engines, and some versions of others, take null for the least of null and a
+// number.
 func leastOf(x, y string) string {
 	return fmt.Sprintf("coalesce(least(%[1]s, %[2]s), %[1]s, %[2]s)", x, y)
 }

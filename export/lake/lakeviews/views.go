@@ -22,10 +22,10 @@ import (
 var questionViews string
 
 // Views returns the views of a lake in a dialect of SQL, which is one of analyze.Dialects: each table is a view of the
-// same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or s3://BUCKET/PREFIX.
-// keys are its partition keys; those of a directory are found if there are none, else they are lake.DefaultKeys. A table
-// that the directory lacks is an empty view. Errors wrap analyze.ErrDialect, lake.ErrPartition, lake.ErrNotLake or
-// ErrMixedKeys.
+// same name, with the rows of recordings that are in the lake as a whole. A lake is a directory, or
+// s3://BUCKET/PREFIX. keys are its partition keys; those of a directory are found if there are none, else they are
+// lake.DefaultKeys. A table that the directory lacks is an empty view. Errors wrap analyze.ErrDialect,
+// lake.ErrPartition, lake.ErrNotLake or ErrMixedKeys.
 func Views(location, name string, keys []string) (string, error) {
 	to := dialect.ByName(name)
 	if to == nil {
