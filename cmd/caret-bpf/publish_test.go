@@ -22,16 +22,7 @@ import (
 func chainsDataset(t *testing.T, callbacks int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rec")
-	segment := 0
-	entities, err := tracetest.System(callbacks, func(batch *trace.Batch) error {
-		tracetest.AddSegments(t, dir, segment, batch)
-		segment++
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tracetest.AddSegments(t, dir, segment, entities)
+	tracetest.AddSystem(t, dir, callbacks)
 	session := trace.NewSession()
 	session.Host.Name, session.Attributes, session.Ending = "bus", map[string]string{"vehicle": "v12"}, trace.EndingDuration
 	tracetest.AddSession(t, dir, session)

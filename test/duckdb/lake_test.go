@@ -16,16 +16,7 @@ import (
 func lakeRecording(t *testing.T, callbacks int, vehicle string) *trace.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rec")
-	segment := 0
-	entities, err := tracetest.System(callbacks, func(batch *trace.Batch) error {
-		tracetest.AddSegments(t, dir, segment, batch)
-		segment++
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tracetest.AddSegments(t, dir, segment, entities)
+	tracetest.AddSystem(t, dir, callbacks)
 	session := trace.NewSession()
 	session.Host.BootID, session.Attributes = "boot of "+vehicle, map[string]string{"vehicle": vehicle}
 	tracetest.AddSession(t, dir, session)

@@ -23,16 +23,7 @@ const prefix = "lakes/one"
 func recording(t *testing.T, callbacks int, vehicle string) *trace.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rec")
-	segment := 0
-	entities, err := tracetest.System(callbacks, func(batch *trace.Batch) error {
-		tracetest.AddSegments(t, dir, segment, batch)
-		segment++
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tracetest.AddSegments(t, dir, segment, entities)
+	tracetest.AddSystem(t, dir, callbacks)
 	session := trace.NewSession()
 	session.Attributes = map[string]string{"vehicle": vehicle}
 	session.Enter(trace.StateStopped, time.Unix(1_767_323_045, 0))

@@ -61,6 +61,22 @@ func segmentPath(dir string, table *trace.Table, sequence int) string {
 	return filepath.Join(dir, table.Name, fmt.Sprintf("%08d.parquet", sequence))
 }
 
+// AddSystem adds the segments of a System of n callback executions to the dataset in dir.
+func AddSystem(t testing.TB, dir string, n int) {
+	t.Helper()
+	sequence := 0
+	add := func(batch *trace.Batch) error {
+		AddSegments(t, dir, sequence, batch)
+		sequence++
+		return nil
+	}
+	entities, err := System(n, add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = add(entities)
+}
+
 // AddSession gives the dataset in dir a session.json.
 func AddSession(t testing.TB, dir string, s *trace.Session) {
 	t.Helper()
