@@ -45,7 +45,7 @@ type detailedColumns struct {
 func (q *Query) Executions(ctx context.Context, each func([]DetailedExecution) error) error {
 	readers := make([]detailedReader, scan.MaxWorkers())
 	for i := range readers {
-		readers[i] = detailedReader{query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool)}
+		readers[i] = detailedReader{query: q, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: newSelectedCallbacks(&q.filter)}
 	}
 	instances := newSeries(each, (*DetailedExecution).at)
 	turns := newTurns()
@@ -71,7 +71,7 @@ func (q *Query) Executions(ctx context.Context, each func([]DetailedExecution) e
 type detailedReader struct {
 	query     *Query
 	callbacks *system.Lookup[*system.Callback]
-	selected  map[*system.Callback]bool
+	selected  selectedCallbacks
 	read      []DetailedExecution
 }
 
@@ -79,15 +79,7 @@ func (r *detailedReader) add(rows []detailedColumns, clock *clockCorrection) {
 	for i := range rows {
 		row := &rows[i]
 		c, begin := r.query.executed(r.callbacks, &row.executionColumns, clock)
-		if c == nil {
-			continue
-		}
-		selected, known := r.selected[c]
-		if !known {
-			selected = r.query.filter.callback(c)
-			r.selected[c] = selected
-		}
-		if !selected {
+		if c == nil || !r.selected.has(c) {
 			continue
 		}
 		e := DetailedExecution{

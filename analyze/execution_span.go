@@ -40,7 +40,7 @@ func (q *Query) ExecutionSpans(ctx context.Context, each func([]ExecutionSpan) e
 	readers := make([]spanReader, scan.MaxWorkers())
 	for i := range readers {
 		readers[i] = spanReader{
-			query: q, recorded: recorded, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: make(map[*system.Callback]bool),
+			query: q, recorded: recorded, callbacks: system.NewLookup(q.Architecture.Index().Callbacks), selected: newSelectedCallbacks(&q.filter),
 		}
 	}
 	turns := newTurns()
@@ -61,7 +61,7 @@ type spanReader struct {
 	query     *Query
 	recorded  *recordedSpans
 	callbacks *system.Lookup[*system.Callback]
-	selected  map[*system.Callback]bool
+	selected  selectedCallbacks
 	spans     []ExecutionSpan
 }
 
@@ -72,15 +72,7 @@ func (r *spanReader) add(rows []spanColumns, clock *clockCorrection) {
 			continue
 		}
 		c, begin := r.query.executed(r.callbacks, &row.executionColumns, clock)
-		if c == nil {
-			continue
-		}
-		selected, known := r.selected[c]
-		if !known {
-			selected = r.query.filter.callback(c)
-			r.selected[c] = selected
-		}
-		if !selected {
+		if c == nil || !r.selected.has(c) {
 			continue
 		}
 		span := ExecutionSpan{Callback: c, TID: row.TID, Depth: row.Depth, Start: row.Start, End: row.End, Status: row.Status}
