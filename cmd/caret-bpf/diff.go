@@ -99,20 +99,8 @@ func showDifference(c console, output outputFlags, d *analyze.Difference, all bo
 			latencies = append(latencies, l)
 		}
 	}
-	if *output.csv || *output.parquet != "" {
-		return writeRows(c, output, latencies)
-	}
-	if len(d.Entities) > 0 {
-		if err := writeRows(c, output, d.Entities); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out)
-	}
-	if len(latencies) > 0 {
-		if err := writeRows(c, output, latencies); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out)
+	if err := showChanges(c, output, d.Entities, latencies); err != nil || !output.isTable() {
+		return err
 	}
 	fmt.Fprintf(c.out, "%d entities came or went; %d of %d latencies changed by more than noise\n",
 		len(d.Entities), d.Count(significance.Changed), len(d.Latencies))
@@ -120,6 +108,28 @@ func showDifference(c console, output outputFlags, d *analyze.Difference, all bo
 		fmt.Fprintf(c.out, "%d latencies: a recording is too short to tell whether they changed\n", short)
 	}
 	fmt.Fprintln(c.out, describeNoise(d.Noise))
+	return nil
+}
+
+// showChanges writes both as tables that an empty line follows, if there are any, and else the latencies alone.
+func showChanges[E, L any](c console, output outputFlags, entities []E, latencies []L) error {
+	if !output.isTable() {
+		return writeRows(c, output, latencies)
+	}
+	if err := showFollowed(c, output, entities); err != nil {
+		return err
+	}
+	return showFollowed(c, output, latencies)
+}
+
+func showFollowed[R any](c console, output outputFlags, rows []R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := writeRows(c, output, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out)
 	return nil
 }
 

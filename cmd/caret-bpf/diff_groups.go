@@ -77,20 +77,8 @@ func showFleetDifference(c console, output outputFlags, d *fleet.Difference, all
 			latencies = append(latencies, l)
 		}
 	}
-	if !output.isTable() {
-		return writeRows(c, output, latencies)
-	}
-	if len(d.Entities) > 0 {
-		if err := writeRows(c, output, d.Entities); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out)
-	}
-	if len(latencies) > 0 {
-		if err := writeRows(c, output, latencies); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out)
+	if err := showChanges(c, output, d.Entities, latencies); err != nil || !output.isTable() {
+		return err
 	}
 	for i := range d.Groups {
 		g := &d.Groups[i]
