@@ -6,12 +6,8 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-const (
-	// maxErrorStep is by how much the kernel lets max_error grow each second, in nanoseconds.
-	maxErrorStep = 500_000
-	// maxErrorShare is the same, as one of so many parts of the time: 500 ppm.
-	maxErrorShare = 2000
-)
+// maxErrorShare is trace.MaxErrorStep as one of so many parts of the time: 500 ppm.
+const maxErrorShare = 2000
 
 // realTimeError tells how far real time of a host may be off, where it is interpolated between measurements. Times are
 // real times.
@@ -54,7 +50,7 @@ func newRealTimeError(h *clockHost) *realTimeError {
 			e.why = syncUnread
 		case !m.Synchronized.Value:
 			e.why = syncNone
-		case m.MaxError.Value%maxErrorStep != 0:
+		case m.HasToldError():
 			told = true
 		}
 	}
@@ -114,7 +110,7 @@ func boundsBetween(before, behind *trace.Clock, since int64) realTimeBounds {
 	of := realTimeBounds{following: max(before.Uncertainty, behind.Uncertainty) + abs(behind.RealtimeOffset-before.RealtimeOffset)}
 	if isBounded(before) && isBounded(behind) {
 		bound := max(behind.MaxError.Value, before.MaxError.Value+since/maxErrorShare)
-		of.synchronization = trace.Some(bound + maxErrorStep) // which the kernel adds only when a second is over
+		of.synchronization = trace.Some(bound + trace.MaxErrorStep) // which the kernel adds only when a second is over
 	}
 	return of
 }

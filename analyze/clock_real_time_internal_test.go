@@ -19,7 +19,7 @@ func TestWorstOfSteppedBackClockIsFoundOnce(t *testing.T) {
 		h.measured = append(h.measured, c)
 	}
 	e := newRealTimeError(h)
-	want := realTimeBounds{following: 50 + ago, synchronization: trace.Some(1000 + 98 + second/maxErrorShare + maxErrorStep)}
+	want := realTimeBounds{following: 50 + ago, synchronization: trace.Some(1000 + 98 + second/maxErrorShare + trace.MaxErrorStep)}
 	if got := e.bounds(0); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

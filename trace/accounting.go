@@ -94,3 +94,9 @@ type Clock struct {
 	// TAIOffset is how many seconds TAI is ahead of UTC; 0 if nobody has told the kernel.
 	TAIOffset Optional[int32] `column:"tai_offset" json:"tai_offset,omitzero"`
 }
+
+// MaxErrorStep is by how much the kernel lets MaxError grow each second (500 ppm), in nanoseconds.
+const MaxErrorStep = 500_000
+
+// HasToldError is false where MaxError is nothing but what the kernel has added to 0 itself.
+func (c *Clock) HasToldError() bool { return c.MaxError.Valid && c.MaxError.Value%MaxErrorStep != 0 }

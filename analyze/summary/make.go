@@ -32,7 +32,7 @@ func newSummarizer(d *trace.Dataset, part func(trace.Span) (trace.Span, error), 
 }
 
 func (s *summarizer) run(ctx context.Context) (*Summary, error) {
-	for _, step := range []func(context.Context) error{s.footers, s.restrict, s.hits, s.entities, s.events, s.losses, s.clockSteps, s.count} {
+	for _, step := range []func(context.Context) error{s.footers, s.restrict, s.hits, s.entities, s.events, s.losses, s.clocks, s.count} {
 		if err := s.damages.Add(step(ctx)); err != nil {
 			return nil, err
 		}

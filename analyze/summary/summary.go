@@ -36,6 +36,8 @@ type Summary struct {
 	// ClockSteps are the times at which real time was set while recording, or the machine slept: the clock of a
 	// recording's times stands still then.
 	ClockSteps []ClockStep `json:"clock_steps"`
+	// RealTime is how well real time was synchronized.
+	RealTime RealTime `json:"real_time"`
 	// Warnings say in words what a reader of the numbers must know.
 	Warnings []string `json:"warnings"`
 }

@@ -54,8 +54,8 @@ func TestSummarize(t *testing.T) {
 		{Kind: trace.LostCallback, Reason: trace.LossMapFull, Count: 1, FromTimestamp: 7, ToTimestamp: 8},
 	})
 	tracetest.AddSegment(t, dir, 0, []trace.Clock{
-		{MonotonicTimestamp: 1_000_000_000, RealtimeOffset: 1_000_000_000_000}, {MonotonicTimestamp: 2_000_000_000, RealtimeOffset: 999_950_000_000},
-		{MonotonicTimestamp: 3_000_000_000, RealtimeOffset: 999_950_400_000}, // slewed
+		{MonotonicTimestamp: 1_000_000_000, RealtimeOffset: 1_000_000_000_000}, {MonotonicTimestamp: 2_000_000_000, RealtimeOffset: 999_950_000_000, Synchronized: trace.Some(false), MaxError: trace.Some(int64(16e9))},
+		{MonotonicTimestamp: 3_000_000_000, RealtimeOffset: 999_950_400_000, Synchronized: trace.Some(true), MaxError: trace.Some(int64(1_234_567))}, // slewed
 	})
 	s := trace.NewSession()
 	s.Ending = trace.EndingDuration
@@ -104,6 +104,7 @@ func TestSummarize(t *testing.T) {
 		{Tracepoint: "rclcpp_ring_buffer_enqueue", Table: trace.TableEnqueue, Count: 1},
 	})
 	same(t, "clock steps", got.ClockSteps, []summary.ClockStep{{Timestamp: 1_002_000_000_000, Nanoseconds: -50_000_000}})
+	same(t, "real time", got.RealTime, summary.RealTime{Asked: 2, Synchronized: 1, MaxError: trace.Some(int64(1_234_567))})
 	table := got.Tables[slices.IndexFunc(got.Tables, func(s summary.Table) bool { return s.Name == trace.TableCallback })]
 	if table.Rows != 5 || table.Segments != 2 || table.Bytes == 0 {
 		t.Errorf("table %+v", table)

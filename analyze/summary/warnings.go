@@ -11,10 +11,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// stepLimit is the least change of real time between two measurements that is called a step. NTP slews by 0.05 % at
-// most, which is less over the time between measurements.
-const stepLimit = 10 * time.Millisecond
-
 func (s *summarizer) losses(ctx context.Context) error {
 	type kind struct {
 		kind   trace.LossKind
@@ -52,24 +48,6 @@ func (s *summarizer) losses(ctx context.Context) error {
 	slices.SortFunc(s.result.Unarmed, func(a, b Unarmed) int {
 		return cmp.Or(cmp.Compare(a.FromTimestamp, b.FromTimestamp), cmp.Compare(a.PID, b.PID), cmp.Compare(a.File, b.File))
 	})
-	return err
-}
-
-func (s *summarizer) clockSteps(ctx context.Context) error {
-	var clocks []trace.Clock
-	err := trace.Scan(ctx, s.dataset, trace.TableClock, func(rows []trace.Clock) error {
-		clocks = append(clocks, rows...)
-		return nil
-	})
-	slices.SortFunc(clocks, func(a, b trace.Clock) int { return cmp.Compare(a.MonotonicTimestamp, b.MonotonicTimestamp) })
-	for i := 1; i < len(clocks); i++ {
-		step := clocks[i].RealtimeOffset - clocks[i-1].RealtimeOffset
-		slewed := (clocks[i].MonotonicTimestamp - clocks[i-1].MonotonicTimestamp) / 2000
-		at := clocks[i].MonotonicTimestamp + clocks[0].RealtimeOffset
-		if abs := max(step, -step); abs > int64(stepLimit)+slewed && s.covers(at) {
-			s.result.ClockSteps = append(s.result.ClockSteps, ClockStep{Timestamp: at, Nanoseconds: step})
-		}
-	}
 	return err
 }
 

@@ -128,6 +128,7 @@ func printSummary(w *output, name string, s *summary.Summary, limit int, all boo
 		fmt.Fprintf(w, "plan: %d sites of %d events probed, %d events missing\n", len(session.Plan.Sites), countEvents(session), len(session.MissingEvents()))
 		printLinks(w, session)
 	}
+	fmt.Fprintln(w, realTimeText(s.RealTime))
 	printUnstamped(w, s.Session)
 	printProcesses(w, s)
 	printTables(w, s)
