@@ -210,6 +210,8 @@ the_watchdog_restarts_it_when_it_is_stopped() {
 		[[ $(newest_dataset) != "$former" ]] && caret-bpf info "$former" >/dev/null && complete "$(newest_dataset)"
 }
 
+it_asks_how_well_real_time_is_synchronized() { caret-bpf info "$(newest_dataset)" --json 2>/dev/null | jq -e '.real_time.asked > 1' >/dev/null; }
+
 a_restart_begins_another_dataset() {
 	local former
 	former=$(newest_dataset)
@@ -301,6 +303,7 @@ cp /tmp/usual "$job/usual"
 packaged_unit
 if [[ ! -e $job/only-options ]]; then
 	check it_is_ready_when_all_is_recorded
+	check it_asks_how_well_real_time_is_synchronized
 	check the_watchdog_restarts_it_when_it_is_stopped
 	check a_restart_begins_another_dataset
 	check it_records_on_when_the_machine_has_slept
