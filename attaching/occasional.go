@@ -147,11 +147,33 @@ func (o occasionalSites) mayGo() bool {
 	return len(o.attachments) > 0 && time.Since(o.since) >= IntraProcessPatience
 }
 
-// detachOccasional detaches what may go from the processes that share it, if none of them needs it. Where none has
-// mapped it, it stays: it costs nobody that is recorded anything, and the first one may need it.
+// SettleBeforeOpening detaches what no process needs by what its memory says, and does not wait until each has created
+// nothing for a while. It is to be called before the recording begins, of processes none of which has just begun, when
+// what they create is seen since before their memory was searched.
+func (a *Attacher) SettleBeforeOpening() {
+	var closing []unitAttachment
+	for _, p := range a.processes {
+		if own := p.ownOccasional(); p.plan != nil && len(own.attachments) > 0 {
+			closing = append(closing, a.releaseOccasional(own, []*Process{p})...)
+		}
+	}
+	if o := a.sharedOccasional(); len(o.attachments) > 0 {
+		closing = append(closing, a.releaseOccasional(o, a.processesWith(o.sites))...)
+	}
+	a.reporter.Warn(a.prober.close(closing))
+}
+
+// detachOccasional detaches what may go.
 func (a *Attacher) detachOccasional(o occasionalSites, sharing []*Process) {
+	a.reporter.Warn(a.prober.close(a.releaseOccasional(o, sharing)))
+}
+
+// releaseOccasional returns what is to be closed of what may go from the processes that share it: nothing if one of
+// them needs it. Where none has mapped it, it stays: it costs nobody that is recorded anything, and the first one may
+// need it.
+func (a *Attacher) releaseOccasional(o occasionalSites, sharing []*Process) []unitAttachment {
 	if len(sharing) == 0 || slices.ContainsFunc(sharing, a.needsOccasional) {
-		return
+		return nil
 	}
 	why := "exceptions are seen being caught, the executor's steps are not probed"
 	if slices.ContainsFunc(o.sites, probes.Site.ShowsIntraProcess) {
@@ -161,13 +183,14 @@ func (a *Attacher) detachOccasional(o occasionalSites, sharing []*Process) {
 	if o.pid != 0 {
 		whose = fmt.Sprintf("PID %d (%s)", o.pid, sharing[0].Target.Command)
 	}
-	o.detach(&a.prober, whose+": "+why)
+	return o.release(&a.prober, whose+": "+why)
 }
 
-func (o occasionalSites) detach(with *prober, why string) {
+// release notes that it is not attached from now on, and returns what is to be closed.
+func (o occasionalSites) release(with *prober, why string) []unitAttachment {
 	o.gaps.begin(monotonicNow())
 	o.forgetAttached()
-	with.detach(&o.detachable, why)
+	return with.release(&o.detachable, why)
 }
 
 // processesWith are those with a plan that have mapped a file of the sites.

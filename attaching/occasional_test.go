@@ -69,6 +69,43 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 	}
 }
 
+// Before a recording begins, what is not needed by what memories say goes without waiting.
+func TestSettleBeforeOpening(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		for _, needed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("shared %v, needed %v", shared, needed), func(t *testing.T) {
+				first, second, intra := startSharers(t)
+				intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+				a, told := newUnopened(Options{Shared: shared})
+				attach(t, a, first, intra)
+				attach(t, a, second, intra)
+				told.noIntra = true
+				if needed {
+					told.withIntra = map[*Process]bool{second: true}
+				}
+				a.SettleBeforeOpening()
+				for _, p := range []*Process{first, second} {
+					pid, want := p.Target.PID, needed && p == second
+					if shared {
+						pid, want = 0, needed
+					}
+					if got := slices.Contains(told.kernel.events(pid), intra.Event); got != want {
+						t.Errorf("of PID %d attached: %v", pid, got)
+					}
+				}
+				a.Open()
+				pid := first.Target.PID
+				if shared {
+					pid = 0
+				}
+				if a.AwaitIntraProcess(t.Context(), first, monotonicNow()); !slices.Contains(told.kernel.events(pid), intra.Event) {
+					t.Error("it does not come back")
+				}
+			})
+		}
+	}
+}
+
 // Where nobody has mapped the file, what is attached for processes to come stays: it costs nobody anything.
 func TestOccasionalSitesStayForProcessesToCome(t *testing.T) {
 	first, other, intra := startSharers(t)

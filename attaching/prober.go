@@ -132,12 +132,18 @@ func (p *prober) note(pid int32, sites []probes.Site, failed map[siteKey]error, 
 
 // detach detaches the sites, and says why, unless that is of no interest.
 func (p *prober) detach(of *detachable, why string) {
-	p.reporter.Warn(p.close(of.attachments))
+	p.reporter.Warn(p.close(p.release(of, why)))
+}
+
+// release is detach, but for closing what it returns.
+func (p *prober) release(of *detachable, why string) []unitAttachment {
+	closing := of.attachments
 	of.attachments, of.detached = nil, true
 	p.budget.settling = true
 	if why != "" {
 		p.reporter.Message(why)
 	}
+	return closing
 }
 
 // retire has a unit probed no more, and says why. What is attached of it is still to be closed.

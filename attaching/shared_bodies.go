@@ -112,7 +112,8 @@ func (a *Attacher) AwaitNone() {
 		a.detachSharedBodies()
 	}
 	if o := a.sharedOccasional(); o.mayGo() && len(a.processesWith(o.sites)) == 0 {
-		o.detach(&a.prober, "all processes: none that is recorded runs ROS 2, but others do: what is not always needed is not probed")
+		closing := o.release(&a.prober, "all processes: none that is recorded runs ROS 2, but others do: what is not always needed is not probed")
+		a.reporter.Warn(a.prober.close(closing))
 	}
 }
 

@@ -59,5 +59,8 @@ func (f *follower) attachMeanwhile(ctx context.Context) {
 		if ctx.Err() == nil && !errors.Is(err, target.ErrNoProcess) && !errors.Is(err, loader.ErrProcessGone) {
 			f.journal.warn(err)
 		}
+		if err == nil && !entry.hasJustBegun() {
+			entry.looks = youngLooks
+		}
 	}
 }

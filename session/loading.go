@@ -12,14 +12,17 @@ import (
 const loadingTime = 10 * time.Second
 
 // lookForLoading looks at the processes that may just be loading their libraries: they were no ROS 2 processes when the
-// targets were searched, and their exec was before the recording. Where a name selects, every process is looked at;
-// else the young ones.
+// targets were searched, and their exec was before the recording. Where a name selects, every process is looked at that
+// is not recorded; else the young ones.
 func (f *follower) lookForLoading() {
 	entries, err := os.ReadDir("/proc")
 	f.journal.warn(err)
 	for _, entry := range entries {
 		pid, err := strconv.ParseInt(entry.Name(), 10, 32)
 		if err != nil || int(pid) == os.Getpid() {
+			continue
+		}
+		if entry := f.processes.living(int32(pid)); entry != nil && entry.recorded && !entry.hasJustBegun() {
 			continue
 		}
 		if f.configuration.name != nil || f.isYoung(int32(pid)) {
@@ -30,9 +33,12 @@ func (f *follower) lookForLoading() {
 
 func (f *follower) isYoung(pid int32) bool {
 	began, err := f.finder.StartTime(pid)
-	var now unix.Timespec
-	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
-		return false
-	}
-	return now.Nano()-began < int64(loadingTime)
+	return err == nil && isLoading(began)
 }
+
+// hasJustBegun reports whether the process may still be mapping its libraries.
+func (p *process) hasJustBegun() bool { return isLoading(p.row.ProcessStart) }
+
+// isLoading reports whether a process may still be mapping its libraries that began at an instant of CLOCK_BOOTTIME in
+// nanoseconds.
+func isLoading(began int64) bool { return readClock(unix.CLOCK_BOOTTIME)-began < int64(loadingTime) }

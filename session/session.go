@@ -319,8 +319,11 @@ func (s *Session) arm(ctx context.Context, found []*plannedProcess, toCome []*pr
 			return err
 		}
 	}
-	if s.launched != nil || s.configuration.systemWide() && s.processes.areBeingLaunched() {
+	switch launching := s.processes.areBeingLaunched(); {
+	case s.launched != nil, launching && s.configuration.systemWide():
 		s.attacher.Await(ctx)
+	case !launching:
+		s.attacher.SettleBeforeOpening()
 	}
 	s.awaitFirst(ctx)
 	if err := ctx.Err(); err != nil {
