@@ -40,7 +40,7 @@ func measureLaunched(ctx context.Context, s busy.System, size int, untraced floa
 	found, err := measureScript(ctx, r, scratch, meters)
 	end, stopError := r.stop()
 	found.memory = end.memory
-	found.later -= untraced
+	found.untraced = untraced
 	return found, errors.Join(err, stopError)
 }
 

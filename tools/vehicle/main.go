@@ -37,7 +37,7 @@ func run(ctx context.Context, rounds int, sizes, only string) error {
 	}
 	for _, s := range systems {
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
-		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added at once | added later | memory | idle |")
+		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest 200 ms, after; untraced | added later | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
 		for size := range strings.SplitSeq(sizes, ",") {
 			count, err := strconv.Atoi(size)
@@ -119,14 +119,27 @@ func median(of []figures, value func(figures) float64) float64 {
 // moments to measure, and a command takes its time to end.
 func printFigures(way string, size int, measured []figures, running bool) {
 	of := func(value func(figures) float64) float64 { return median(measured, value) }
-	attaching, detaching, atOnce := "–", "–", "–"
+	attaching, detaching, first := "–", "–", "–"
 	if running {
 		attaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
 		detaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
-		atOnce = fmt.Sprintf("%.2f µs", of(func(f figures) float64 { return f.atOnce / 1e3 }))
+		untraced := of(func(f figures) float64 { return f.untraced })
+		dearest, at := dearestWindow(measured, func(f figures) []float64 { return f.first })
+		noise, _ := dearestWindow(measured, func(f figures) []float64 { return f.before })
+		first = fmt.Sprintf("%.2f µs, %.1f s; %.2f µs", (dearest-untraced)/1e3, (time.Duration(at) * window).Seconds(), (noise-untraced)/1e3)
 	}
-	fmt.Printf("| `%s` | %d | %s | %s | %s | %.2f µs | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, atOnce, of(func(f figures) float64 { return f.later / 1e3 }),
+	fmt.Printf("| `%s` | %d | %s | %s | %s | %.2f µs | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, of(func(f figures) float64 { return (f.later - f.untraced) / 1e3 }),
 		of(func(f figures) float64 { return float64(f.memory) / 1e6 }), of(func(f figures) float64 { return f.idle * 100 }))
+}
+
+// dearestWindow returns which window is the dearest by the medians of all rounds, and that median.
+func dearestWindow(measured []figures, windows func(figures) []float64) (dearest float64, at int) {
+	for i := range windows(measured[0]) {
+		if middle := median(measured, func(f figures) float64 { return windows(f)[i] }); middle > dearest {
+			dearest, at = middle, i
+		}
+	}
+	return dearest, at
 }
 
 // figures are what one recording has cost.
@@ -134,18 +147,19 @@ type figures struct {
 	attaching, detaching time.Duration
 	// The same while no other program does anything.
 	attachingAlone, detachingAlone time.Duration
-	untraced                       float64 // nanoseconds of a callback with its publish
-	atOnce, later                  float64 // nanoseconds that were added to a callback with its publish
-	memory                         int64   // bytes
-	idle                           float64 // processor time of the recorder for each second in which nothing happens, seconds
+	// Nanoseconds that a callback with its publish takes: before the recording, in each of the windows there and their
+	// median; in each of as many from the begin of the recording on; and later.
+	before, first   []float64
+	untraced, later float64
+	memory          int64   // bytes
+	idle            float64 // processor time of the recorder for each second in which nothing happens, seconds
 }
 
 const (
-	windowsAtOnce = 5
-	window        = 200 * time.Millisecond
-	// settling is when a recorder has detached all that it does without.
-	settling    = 10 * time.Second
-	laterWindow = 2 * time.Second
+	// A recorder has detached all that it does without after so many windows.
+	windowCount  = 50
+	window       = 200 * time.Millisecond
+	laterWindows = 10
 	// writing is when what was recorded is written.
 	writing    = 5 * time.Second
 	idleWindow = 5 * time.Second
@@ -156,7 +170,7 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	untraced, err := f.measured.Meter.TimePerCallback(laterWindow)
+	before, err := measureWindows(f.measured.Meter, windowCount)
 	if err != nil {
 		return figures{}, err
 	}
@@ -168,7 +182,7 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	end, stopError := r.stop()
 	found.attaching, found.detaching, found.memory = r.began, end.detaching, end.memory
 	found.attachingAlone, found.detachingAlone = alone.attaching, alone.detaching
-	found.untraced, found.atOnce, found.later = untraced, found.atOnce-untraced, found.later-untraced
+	found.before, found.untraced = before, measure.Median(before)
 	return found, errors.Join(err, stopError)
 }
 
@@ -182,7 +196,7 @@ func measureAlone(ctx context.Context, f *fleet, w way) (found figures, err erro
 	if err != nil {
 		return figures{}, err
 	}
-	time.Sleep(settling)
+	time.Sleep(windowCount * window)
 	end, err := r.stop()
 	return figures{attaching: r.began, detaching: end.detaching}, err
 }
@@ -190,17 +204,14 @@ func measureAlone(ctx context.Context, f *fleet, w way) (found figures, err erro
 // measureRecording measures a recording that has just begun of a program that is told by that meter, and can be sent
 // signals. Both times include what the program takes untraced.
 func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error) (found figures, err error) {
-	for range windowsAtOnce {
-		traced, err := meter.TimePerCallback(window)
-		if err != nil {
-			return found, err
-		}
-		found.atOnce = max(found.atOnce, traced)
-	}
-	time.Sleep(settling)
-	if found.later, err = meter.TimePerCallback(laterWindow); err != nil {
+	if found.first, err = measureWindows(meter, windowCount); err != nil {
 		return found, err
 	}
+	later, err := measureWindows(meter, laterWindows)
+	if err != nil {
+		return found, err
+	}
+	found.later = measure.Median(later)
 	if err := send(syscall.SIGSTOP); err != nil {
 		return found, err
 	}
@@ -214,4 +225,16 @@ func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error
 	after, err := measure.ProcessorTime(r.command.Process.Pid)
 	found.idle = (after - before).Seconds() / idleWindow.Seconds()
 	return found, err
+}
+
+// measureWindows measures what a callback takes in each of several windows, one behind the other.
+func measureWindows(meter *busy.Meter, count int) (nanoseconds []float64, err error) {
+	for range count {
+		taken, err := meter.TimePerCallback(window)
+		if err != nil {
+			return nil, err
+		}
+		nanoseconds = append(nanoseconds, taken)
+	}
+	return nanoseconds, nil
 }
