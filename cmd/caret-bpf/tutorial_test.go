@@ -37,6 +37,26 @@ func commandsOf(t *testing.T, page string) (commands []string) {
 func TestTutorial(t *testing.T) {
 	requireRecording(t)
 	standin.Directory(t, standin.Jazzy, false)
+	folder := runTutorial(t, standinPipeline)
+	if os.Getenv(docs.WriteVariable) == "" {
+		return
+	}
+	drawing, err := os.ReadFile(filepath.Join(folder, "flow.svg"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join("..", "..", "docs", "tutorial-flow.svg"), drawing, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// standinPipeline is the program that the tutorial starts.
+const standinPipeline = "build/testdata/jazzy/pipeline"
+
+// runTutorial has a shell run the tutorial's commands with a pipeline, whose path is one from the module's folder, and
+// requires that they find the cause. The folder has what they have made.
+func runTutorial(t *testing.T, pipeline string, variables ...string) (folder string) {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -45,13 +65,15 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
+	folder = t.TempDir()
 	build, tools := filepath.Join(folder, "build"), t.TempDir()
 	if err := os.Mkdir(build, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(root, "build", "testdata"), filepath.Join(build, "testdata")); err != nil {
-		t.Fatal(err)
+	for _, programs := range []string{"testdata", "on-ros"} {
+		if err := os.Symlink(filepath.Join(root, "build", programs), filepath.Join(build, programs)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for file, does := range map[string]string{
 		filepath.Join(build, "caret-bpf"): fmt.Sprintf(`%s=1 exec %s "$@"`, programVariable, program),
@@ -65,12 +87,13 @@ func TestTutorial(t *testing.T) {
 	script.WriteString("set -e\ntrap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n")
 	for _, block := range commandsOf(t, filepath.Join(root, "docs", "tutorial.md")) {
 		if !triedElsewhere.MatchString(block) {
-			script.WriteString(block)
+			script.WriteString(strings.ReplaceAll(block, standinPipeline, pipeline))
 		}
 	}
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script.String())
 	shell.Dir, shell.WaitDelay = folder, time.Second
 	shell.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), fmt.Sprintf("ROS_DOMAIN_ID=%d", standin.Domain(t)))
+	shell.Env = append(shell.Env, variables...)
 	said, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, said)
@@ -86,16 +109,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 	requireCause(t, filepath.Join(folder, "rec"))
-	if os.Getenv(docs.WriteVariable) == "" {
-		return
-	}
-	drawing, err := os.ReadFile(filepath.Join(folder, "flow.svg"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(root, "docs", "tutorial-flow.svg"), drawing, 0o644)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	return folder
 }
 
 // requireCause requires that of the time before the planner got its messages, the map server's callback took most.
