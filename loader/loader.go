@@ -37,6 +37,7 @@ type Loader struct {
 	drains          drains
 	unread          *unread
 	wait            *kernelWait
+	barrier         programBarrier
 
 	attachMutex  sync.Mutex // guards what follows
 	attachments  map[*Attachment]struct{}
@@ -109,6 +110,9 @@ func (l *Loader) start() (err error) {
 		return fmt.Errorf("mapping the ring buffer: %w", err)
 	}
 	if l.unread, err = newUnread(l.collection.Maps[bpf.CaretMapRecords]); err != nil {
+		return err
+	}
+	if l.barrier, err = newProgramBarrier(); err != nil {
 		return err
 	}
 	if l.wait, err = newKernelWait(l.collection.Maps[bpf.CaretMapRecords].FD(), l.unread.waits); err != nil {
@@ -533,6 +537,7 @@ func (l *Loader) Close() error {
 	if l.unread != nil {
 		err = errors.Join(err, l.unread.close())
 	}
+	l.barrier.close()
 	l.collection.Close()
 	return err
 }

@@ -106,9 +106,16 @@ func (s *Session) flush(ctx context.Context) error {
 
 // bringHome has the writer have all rows of what was recorded before.
 func (s *Session) bringHome(ctx context.Context) error {
-	// First: what ends later than this is in the ring buffer when that is drained.
+	// First: what ends later than this is in the ring buffer when that is drained. A program that runs meanwhile, or is
+	// preempted, may have noted nothing yet of a callback that began before, or have no record yet of one that has ended.
+	if err := s.loader.AwaitPrograms(); err != nil {
+		return err
+	}
 	open, err := s.readOpenThreads()
 	if err != nil {
+		return err
+	}
+	if err := s.loader.AwaitPrograms(); err != nil {
 		return err
 	}
 	if err := s.loader.Drain(ctx); err != nil {
