@@ -226,7 +226,7 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 	requirePartsAddUp(t, data)
 	compared := map[string]*comparison{}
 	all := parseSpent(t, readSpent(t, file))
-	compareDelays(t, r.dir, data.Session.Clock.RealtimeOffset, all)
+	compareDelays(t, r.dir, data, all)
 	for _, spent := range all {
 		row, found := executionAround(data, &spent)
 		if !found || !row.CPUTime.Valid {
@@ -256,22 +256,23 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 
 // compareDelays compares what timers' callbacks waited for with what the program says that its only executor did: it
 // ran the others. When they were due is not certain on a machine that is so busy that one was late by half a period.
-func compareDelays(t *testing.T, dir string, offset int64, spent []spending) {
+func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spending) {
 	t.Helper()
-	delayed, differ := 0, 0
+	delayed, differ, offset := 0, 0, data.Session.Clock.RealtimeOffset
 	_, err := oracle.OpenQuery(t, dir).CallbackDelays(t.Context(), func(executions []analyze.DelayedExecution) error {
 		for _, e := range executions {
 			const longEnough = int64(time.Millisecond)
 			if e.Since != analyze.DelayDue || e.Latency < longEnough {
 				continue
 			}
-			others, start := int64(0), e.Begin-offset
+			others, unmeasured, start := int64(0), int64(100*time.Microsecond), e.Begin-offset
 			for _, s := range spent {
-				others += max(0, min(s.end, start)-max(s.begin, start-e.Latency))
+				within := max(0, min(s.end, start)-max(s.begin, start-e.Latency))
+				if others += within; within > 0 {
+					unmeasured += unmeasuredOf(data, &s)
+				}
 			}
-			// A callback has measured itself but for a moment at its begin and its end.
-			const unmeasured = float64(100 * time.Microsecond)
-			if delayed++; math.Abs(beyond(float64(e.OtherCallbacks-others), unmeasured)) > tolerance*float64(e.Latency) {
+			if delayed++; math.Abs(beyond(float64(e.OtherCallbacks-others), float64(unmeasured))) > tolerance*float64(e.Latency) {
 				differ++
 			}
 			if (e.Behind == "") != (e.OtherCallbacks == 0) || e.BehindTime.Value > e.OtherCallbacks {
@@ -287,6 +288,16 @@ func compareDelays(t *testing.T, dir string, offset int64, spent []spending) {
 		t.Errorf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
 	}
 	t.Logf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
+}
+
+// unmeasuredOf is the time of a callback that it could not measure itself: a moment at its begin and at its end, which is
+// long in an emulated machine.
+func unmeasuredOf(data *oracle.Dataset, s *spending) int64 {
+	row, found := executionAround(data, s)
+	if !found || !row.CallbackEndTimestamp.Valid {
+		return 0
+	}
+	return row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value - (s.end - s.begin)
 }
 
 // isDueToItself reports whether a callback was once off the CPU because a thread of its own program had taken that, by
