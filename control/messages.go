@@ -2,7 +2,8 @@ package control
 
 // Status is how a recording is.
 type Status struct {
-	// PID is the recorder's, Version its version, Output the dataset's directory as it was given.
+	// PID is the recorder's, Version its version, Output the absolute path of the dataset's directory, with a ring of
+	// the folder of snapshots.
 	PID     int    `json:"pid"`
 	Version string `json:"version"`
 	Output  string `json:"output"`
@@ -76,7 +77,7 @@ type SnapshotRequest struct {
 
 // Snapshot is a copy that was made.
 type Snapshot struct {
-	// Output is the directory of the new dataset.
+	// Output is the absolute path of the new dataset's directory.
 	Output  string `json:"output"`
 	BeginNs int64  `json:"begin_ns"`
 	EndNs   int64  `json:"end_ns"`

@@ -29,6 +29,7 @@ type SnapshotRequest struct {
 
 // Snapshot is a copy that was made.
 type Snapshot struct {
+	// Path is the absolute path of its directory.
 	Path string
 	trace.Snapshot
 	// Rows are the numbers of rows, by table.
@@ -118,6 +119,10 @@ func (s *Session) copyTo(ctx context.Context, path, name string, part trace.Snap
 		made.Path = path
 		if path == "" {
 			made.Path = s.snapshotPath(name, number)
+		}
+		// Who is told of it may be in another folder, as programs of triggers are.
+		if made.Path, err = filepath.Abs(made.Path); err != nil {
+			return Snapshot{}, err
 		}
 		leave := snapshotLeaves + s.configuration.MinFreeBytes
 		if cut == nil {

@@ -71,10 +71,19 @@ var errNotBegun = errors.New("the recording has not begun yet")
 // controlled is a recording as it is served: from before it begins.
 type controlled struct {
 	console console
-	output  string
+	output  string // an absolute path: clients are in folders of their own
 	handle  atomic.Pointer[session.Handle] // nil until everything is attached
 	cancel  context.CancelFunc
 	windows liveWindows
+}
+
+// newControlled serves a recording with an output, as it was given.
+func newControlled(c console, output string, cancel context.CancelFunc) (*controlled, error) {
+	absolute, err := filepath.Abs(output)
+	if err != nil {
+		return nil, fmt.Errorf("the directory of the recording: %w", err)
+	}
+	return &controlled{console: c, output: absolute, cancel: cancel}, nil
 }
 
 func (r *controlled) arm(h *session.Handle) { r.handle.Store(h) }

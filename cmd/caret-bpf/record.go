@@ -201,7 +201,10 @@ func recordingMessage(configuration session.Configuration) string {
 func record(ctx context.Context, c console, configuration session.Configuration, f *recordFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	controlled := &controlled{console: c, output: configuration.Output, cancel: cancel}
+	controlled, err := newControlled(c, configuration.Output, cancel)
+	if err != nil {
+		return err
+	}
 	if f.control != "" {
 		listener, err := listenForControl(c, f.control)
 		if err != nil {

@@ -167,9 +167,10 @@ func TestTriggerRunsAProgram(t *testing.T) {
 	for name, test := range map[string]struct {
 		caller *identity.Identity
 		user   int
+		output string // in the folder in which the recorder is
 	}{
-		"root":         {nil, nobody},
-		"another user": {&identity.Identity{User: stranger, Group: stranger}, stranger},
+		"root":         {nil, nobody, "recording"},
+		"another user": {&identity.Identity{User: stranger, Group: stranger}, stranger, "./recording"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := newPublicFolder(t)
@@ -181,11 +182,13 @@ func TestTriggerRunsAProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := startReadyNode(t, oneLayout, "--rate 100")
-			r := record(t, session.Configuration{PIDs: n.pidText(), Output: filepath.Join(folder, "recording"), Triggers: []string{
+			trusted := owners(t)
+			t.Chdir(folder)
+			r := record(t, session.Configuration{PIDs: n.pidText(), Output: test.output, Triggers: []string{
 				"manual name=last after=0s do=snapshot,run:" + program,
 				"manual name=first after=0s do=run:" + program + ",snapshot",
 				"manual name=failing after=0s do=run:/bin/false,snapshot",
-			}}, func(o *session.Options) { o.Caller = test.caller })
+			}}, func(o *session.Options) { o.Caller, o.Trusted = test.caller, trusted })
 			r.waitForRows(trace.TableCallback, enough)
 			snapshots := map[string]string{}
 			for _, trigger := range []string{"last", "first", "failing"} {
