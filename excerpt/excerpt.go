@@ -123,10 +123,12 @@ func (c *copying) run(ctx context.Context) error {
 func (c *copying) checkRoom(bytes int64) error {
 	free, err := c.to.FreeBytes()
 	if err == nil && free < bytes+c.leave {
-		err = fmt.Errorf("%w: the copy would leave less than %d bytes", writer.ErrDiskFull, c.leave)
+		err = fmt.Errorf("%w: of the %.1f MiB that are free, the copy has to leave %.1f MiB", writer.ErrDiskFull, mebibytes(free), mebibytes(c.leave))
 	}
 	return err
 }
+
+func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 func (c *copying) segment(ctx context.Context, f *os.File) error {
 	share, rows, err := c.window.Of(f)

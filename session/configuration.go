@@ -48,7 +48,8 @@ type Configuration struct {
 	DeferredStart bool `json:"deferred_start,omitempty"`
 
 	// MaxRows, MaxBytes and MinFreeBytes end the recording: when all tables together have so many rows, when they are so
-	// large, or when so little is left of the disk. 0 means no limit. They are looked at once a second.
+	// large, or when so little is left of the disk. 0 means no limit. They are looked at once a second. Snapshots leave
+	// MinFreeBytes, too, and in a recording in memory nothing else counts for them.
 	MaxRows      uint64 `json:"max_rows,omitempty"`
 	MaxBytes     int64  `json:"max_bytes,omitempty"`
 	MinFreeBytes int64  `json:"min_free_bytes,omitempty"`
@@ -179,8 +180,8 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	if c.isRing() && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0) {
 		return nil, fmt.Errorf("%w: --ring says what is kept in memory, --keep-age, --keep-size and --keep-segments what is kept on disk", ErrConfiguration)
 	}
-	if c.isRing() && (c.MaxRows > 0 || c.MaxBytes > 0 || c.MinFreeBytes > 0) {
-		return nil, fmt.Errorf("%w: --max-rows, --max-size and --min-free are bounds of a dataset on disk, not of --ring", ErrConfiguration)
+	if c.isRing() && (c.MaxRows > 0 || c.MaxBytes > 0) {
+		return nil, fmt.Errorf("%w: --max-rows and --max-size are bounds of a dataset on disk, not of --ring", ErrConfiguration)
 	}
 	if c.KeepBytes > 0 && c.KeepBytes < minKeepBytes {
 		return nil, fmt.Errorf("%w: --keep-size: less than 1M cannot be kept", ErrConfiguration)

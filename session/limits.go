@@ -19,11 +19,15 @@ func (c *Configuration) reached(e extent) (ending trace.Ending, why string) {
 		return trace.EndingRows, fmt.Sprintf("--max-rows: there are %d rows", e.rows)
 	case c.MaxBytes > 0 && e.bytes >= c.MaxBytes:
 		return trace.EndingSize, fmt.Sprintf("--max-size: the dataset has %s", mebibytes(e.bytes))
-	case c.MinFreeBytes > 0 && e.free < c.MinFreeBytes:
+	case c.endsAtFreeSpace() && e.free < c.MinFreeBytes:
 		return trace.EndingFreeSpace, fmt.Sprintf("--min-free: %s are left on the disk", mebibytes(e.free))
 	}
 	return "", ""
 }
+
+// endsAtFreeSpace says that the recording is to leave a part of the disk. One in memory takes none: its snapshots are
+// to leave it.
+func (c *Configuration) endsAtFreeSpace() bool { return c.MinFreeBytes > 0 && !c.isRing() }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
@@ -33,7 +37,7 @@ func (s *Session) extent() (e extent, err error) {
 		e.rows += rows
 	}
 	e.bytes = s.writer.WrittenBytes()
-	if s.configuration.MinFreeBytes > 0 {
+	if s.configuration.endsAtFreeSpace() {
 		e.free, err = s.writer.FreeBytes()
 	}
 	return e, err

@@ -114,6 +114,19 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
+// The settings that the packages bring can be used, also with what the documentation says to add to them.
+func TestPackagedSettings(t *testing.T) {
+	packaged, err := os.ReadFile("../../packaging/session.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, added := range []string{"", "ring: 30s\n", "ring: 30s,256M\nmode: 0644\ntrigger: callback over=50ms do=snapshot,run:/bin/true\n"} {
+		if code, _, problems := runCommand("config", "check", writeSettings(t, string(packaged)+added)); code != exitSuccess {
+			t.Errorf("with %q: exit code %d: %s", added, code, problems)
+		}
+	}
+}
+
 func TestConfigSchemaAgrees(t *testing.T) {
 	text, err := configSchema()
 	if err != nil {

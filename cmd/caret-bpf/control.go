@@ -71,7 +71,7 @@ var errNotBegun = errors.New("the recording has not begun yet")
 // controlled is a recording as it is served: from before it begins.
 type controlled struct {
 	console console
-	output  string // an absolute path: clients are in folders of their own
+	output  string                         // an absolute path: clients are in folders of their own
 	handle  atomic.Pointer[session.Handle] // nil until everything is attached
 	cancel  context.CancelFunc
 	windows liveWindows

@@ -102,7 +102,8 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.DurationVarP(&f.configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
 	flags.Uint64Var(&f.configuration.MaxRows, "max-rows", 0, "stop when all tables together have this `NUMBER` of rows (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MaxBytes), "max-size", "stop when the dataset has this `SIZE`, such as 10G (default: no limit)")
-	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full)")
+	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full); "+
+		"snapshots leave as much, and with --ring nothing else is bound by it")
 	flags.BoolVar(&f.configuration.StopWhenGone, "stop-when-gone", false, "with --name and --all, too, stop when processes were recorded and none of them is left")
 	flags.Var((*ringBounds)(&f.configuration), "ring", "keep only the newest rows, in memory, within `BOUNDS`: a time, or a size, or both, such as 30s,256M; "+
 		"snapshots make datasets in the directory of -o (caret-bpf ctl snapshot, --trigger, the signal SIGUSR1)")

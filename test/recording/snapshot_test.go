@@ -111,6 +111,27 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// TestRingWithMinFree: --min-free does not end a recording in memory, it refuses snapshots that leave less.
+func TestRingWithMinFree(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--rate 100")
+	r := record(t, session.Configuration{PIDs: n.pidText(), RingAge: time.Minute, MinFreeBytes: 1 << 60})
+	r.waitForRows(trace.TableCallback, enough)
+	_, err := r.handle.Snapshot(t.Context(), session.SnapshotRequest{Reason: "a test"})
+	if !errors.Is(err, writer.ErrDiskFull) || !strings.Contains(err.Error(), "has to leave") {
+		t.Errorf("a snapshot that leaves too little: %v", err)
+	}
+	r.waitForMoreRows(trace.TableCallback, enough)
+	r.cancel()
+	if err := <-r.done; err != nil {
+		t.Errorf("the recording ended with %v", err)
+	}
+	n.stop()
+	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
+		t.Errorf("of the snapshot is left %v, %v", left, err)
+	}
+}
+
 // TestRetention: a recording on disk keeps the last seconds, and says so, also if it takes as long to end: with tracefs
 // it is many times 80 ms.
 func TestRetention(t *testing.T) {

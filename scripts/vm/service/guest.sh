@@ -283,7 +283,7 @@ a_purge_leaves_recordings_alone() {
 a_ring_makes_snapshots() {
 	local settings=/etc/caret-bpf/session.yaml status
 	cp $settings /tmp/settings
-	printf 'all: true\ncontrol: auto\nring: 30s\n' >$settings
+	echo 'ring: 30s' >>$settings
 	systemctl start caret-bpf && run_late && sleep 2 && caret-bpf ctl snapshot &&
 		complete "$(dirname "$(find "$(newest_dataset)" -mindepth 2 -name session.json)")"
 	status=$?
