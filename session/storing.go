@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -50,8 +49,8 @@ func (s *Session) createDataset() (*writer.Writer, error) {
 	}
 	if !s.options.NoSnapshots {
 		// Before there is anything to write: where it cannot be written later is no place for snapshots.
-		if err := s.options.Caller.Run(func() error { return os.MkdirAll(c.Output, 0o750) }); err != nil {
-			return nil, fmt.Errorf("make the directory of snapshots: %w: %w: choose another one with -o", writer.ErrUnwritable, err)
+		if err := writer.MakeFolder(c.Output, options); err != nil {
+			return nil, fmt.Errorf("make the directory of snapshots: %w: choose another one with -o", err)
 		}
 	}
 	bytes := c.RingBytes

@@ -67,6 +67,24 @@ func createDirectory(path string, user int, p permissions) (_ *directory, err er
 	return d, nil
 }
 
+// MakeFolder makes a folder for datasets, with its parents, unless it is there: with the permissions that the folders of
+// datasets with these options have. Of the options As and Mode count. Errors wrap ErrUnwritable or ErrDiskFull.
+func MakeFolder(path string, o Options) error {
+	return o.As.Run(func() error {
+		if _, err := makeDirectory(filepath.Clean(path), newPermissions(o.Mode)); err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err == nil && !info.IsDir() {
+			err = unix.ENOTDIR
+		}
+		if err != nil {
+			return ioError("open", path, err)
+		}
+		return nil
+	})
+}
+
 // checkHolder refuses a directory in which somebody else than root and the user could put something: a pipe in the
 // place of a segment, for example.
 func checkHolder(f *os.File, user int) error {

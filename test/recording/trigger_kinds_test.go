@@ -222,6 +222,41 @@ func TestTriggerRunsAProgram(t *testing.T) {
 	}
 }
 
+// TestTriggersProgramReadsTheSnapshot: with --mode 0644 the program of root's recorder, which is nobody's, can read what
+// was made, wherever the recorder is; without, it cannot.
+func TestTriggersProgramReadsTheSnapshot(t *testing.T) {
+	requireRecording(t)
+	for mode, want := range map[string]string{"0644": "PAR1", "": ""} {
+		t.Run("mode "+mode, func(t *testing.T) {
+			folder := newPublicFolder(t)
+			program, said := filepath.Join(folder, "program"), filepath.Join(folder, "said")
+			script := "#!/bin/sh\nhead -q -c 4 \"$CARET_BPF_SNAPSHOT\"/callback/000000.parquet >" + said + ".new 2>&1\nmv " + said + ".new " + said + "\n"
+			if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			n := startReadyNode(t, oneLayout, "--rate 100")
+			trusted := owners(t)
+			t.Chdir(folder)
+			r := record(t, session.Configuration{
+				PIDs: n.pidText(), RingAge: time.Minute, Output: "incidents", Mode: mode, Triggers: []string{"manual after=0s do=snapshot,run:" + program},
+			}, func(o *session.Options) { o.Trusted = trusted })
+			r.waitForRows(trace.TableCallback, enough)
+			if err := r.handle.Fire("manual", "a test"); err != nil {
+				t.Fatal(err)
+			}
+			r.waitForMessage("trigger manual: a test; snapshot in " + folder)
+			r.cancel()
+			if err := <-r.done; err != nil {
+				t.Error(err)
+			}
+			n.stop()
+			if got, err := os.ReadFile(said); err != nil || (string(got) == "PAR1") != (want != "") {
+				t.Errorf("the program has read %q, %v", got, err)
+			}
+		})
+	}
+}
+
 // newPublicFolder makes a folder in which everybody may do everything.
 func newPublicFolder(t *testing.T) string {
 	t.Helper()
