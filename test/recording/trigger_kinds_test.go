@@ -230,7 +230,7 @@ func TestTriggersProgramReadsTheSnapshot(t *testing.T) {
 		t.Run("mode "+mode, func(t *testing.T) {
 			folder := newPublicFolder(t)
 			program, said := filepath.Join(folder, "program"), filepath.Join(folder, "said")
-			script := "#!/bin/sh\nhead -q -c 4 \"$CARET_BPF_SNAPSHOT\"/callback/000000.parquet >" + said + ".new 2>&1\nmv " + said + ".new " + said + "\n"
+			script := "#!/bin/sh\ncat \"$CARET_BPF_SNAPSHOT\"/callback/*.parquet | head -c 4 >" + said + ".new\nmv " + said + ".new " + said + "\n"
 			if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 				t.Fatal(err)
 			}
