@@ -51,6 +51,42 @@ func TestTheUnitHasOnlyWhatWasTried(t *testing.T) {
 	}
 }
 
+// unitSetting returns what the unit says of a setting, which has to stand in it once.
+func unitSetting(t *testing.T, name string) string {
+	t.Helper()
+	var values []string
+	for line := range strings.Lines(read(t, filepath.Join(root, "packaging", "caret-bpf.service"))) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
+			values = append(values, value)
+		}
+	}
+	if len(values) != 1 {
+		t.Fatalf("the unit has %s %d times", name, len(values))
+	}
+	return values[0]
+}
+
+// The unit lacks ProtectClock=yes, because adjtimex also asks. What else that option does holds all the same: no
+// capability with which a clock or an alarm can be set, no other call that sets one, and no device that is one.
+func TestTheUnitCannotSetTheClock(t *testing.T) {
+	for _, capability := range strings.Fields(unitSetting(t, "CapabilityBoundingSet")) {
+		if strings.HasPrefix(capability, "~") || capability == "CAP_SYS_TIME" || capability == "CAP_WAKE_ALARM" {
+			t.Errorf("the bounding set has %s", capability)
+		}
+	}
+	setters := []string{"@clock", "clock_settime", "clock_settime64", "clock_adjtime", "clock_adjtime64", "settimeofday", "stime", "@privileged", "@raw-io"}
+	for _, call := range strings.Fields(unitSetting(t, "SystemCallFilter")) {
+		if strings.HasPrefix(call, "~") || slices.Contains(setters, call) {
+			t.Errorf("the filter lets %s through", call)
+		}
+	}
+	for _, setting := range []string{"PrivateDevices", "NoNewPrivileges"} {
+		if value := unitSetting(t, setting); value != "yes" {
+			t.Errorf("%s is %s", setting, value)
+		}
+	}
+}
+
 func TestTheTableKnowsFewOutcomes(t *testing.T) {
 	for option, words := range sandboxTable(t) {
 		for _, word := range words {
