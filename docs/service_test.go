@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -84,6 +85,27 @@ func TestTheUnitCannotSetTheClock(t *testing.T) {
 		if value := unitSetting(t, setting); value != "yes" {
 			t.Errorf("%s is %s", setting, value)
 		}
+	}
+}
+
+// What is not restarted is what does not pass by itself: docs/recording.md says what the exit codes mean.
+func TestTheUnitDoesNotRestartInVain(t *testing.T) {
+	permanent := []string{"wrong usage", "privileges are missing", "the kernel lacks something"}
+	recording := read(t, filepath.Join(root, "docs", "recording.md"))
+	for _, code := range strings.Fields(unitSetting(t, "RestartPreventExitStatus")) {
+		if _, err := strconv.Atoi(code); err != nil {
+			t.Errorf("%q is no exit code", code)
+		}
+		_, meaning, _ := strings.Cut(recording, "\n| "+code+" | ")
+		found := slices.IndexFunc(permanent, func(words string) bool { return strings.HasPrefix(meaning, words) })
+		if found < 0 {
+			t.Errorf("exit code %s is not restarted, and may pass by itself", code)
+			continue
+		}
+		permanent = slices.Delete(permanent, found, found+1)
+	}
+	if len(permanent) > 0 {
+		t.Errorf("restarted although it does not pass by itself: %q", permanent)
 	}
 }
 
