@@ -25,6 +25,15 @@ type Status struct {
 	// Overhead is the highest share of its time that the recording has cost a thread in the last second or so.
 	Overhead float64 `json:"overhead"`
 	Ring     Ring    `json:"ring"`
+	Former   Former  `json:"former"`
+}
+
+// Former are recordings and snapshots in the folder of the recording, as far as it may remove them to keep the folder
+// within bounds: how many there are, how large they are together in bytes, and how many it has removed.
+type Former struct {
+	Kept    int    `json:"kept"`
+	Bytes   int64  `json:"bytes"`
+	Removed uint64 `json:"removed"`
 }
 
 // Ring is the kernel's buffer, in bytes: its size, what waits in it, and the most that ever did.

@@ -66,6 +66,11 @@ type Configuration struct {
 	KeepAge      time.Duration `json:"keep_age_ns,omitempty"`
 	KeepBytes    int64         `json:"keep_bytes,omitempty"`
 	KeepSegments int           `json:"keep_segments,omitempty"`
+	// KeepTotalBytes and KeepTotalAge bound what the folder of Output keeps (package former): all recordings and snapshots
+	// that recorders have named themselves, the oldest of which are removed when they have ended, and the rows of this one.
+	// 0 means no bound.
+	KeepTotalBytes int64         `json:"keep_total_bytes,omitempty"`
+	KeepTotalAge   time.Duration `json:"keep_total_age_ns,omitempty"`
 	// Triggers say what is waited for, and what is done then (trigger.Parse).
 	Triggers []string `json:"triggers,omitempty"`
 
@@ -174,7 +179,7 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 || c.MaxBytes < 0 || c.MinFreeBytes < 0 {
 		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
 	}
-	if c.RingAge < 0 || c.RingBytes < 0 || c.KeepAge < 0 || c.KeepBytes < 0 || c.KeepSegments < 0 {
+	if c.RingAge < 0 || c.RingBytes < 0 || c.KeepAge < 0 || c.KeepBytes < 0 || c.KeepSegments < 0 || c.KeepTotalBytes < 0 || c.KeepTotalAge < 0 {
 		return nil, fmt.Errorf("%w: what is kept cannot be negative", ErrConfiguration)
 	}
 	if c.isRing() && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0) {
@@ -185,6 +190,12 @@ func (c Configuration) compile() (_ *compiled, err error) {
 	}
 	if c.KeepBytes > 0 && c.KeepBytes < minKeepBytes {
 		return nil, fmt.Errorf("%w: --keep-size: less than 1M cannot be kept", ErrConfiguration)
+	}
+	if c.KeepTotalBytes > 0 && c.KeepTotalBytes < max(c.KeepBytes, minKeepBytes) {
+		return nil, fmt.Errorf("%w: --keep-total-size: it counts this recording, too, so it is not less than --keep-size, or 1M", ErrConfiguration)
+	}
+	if c.KeepTotalAge > 0 && c.KeepTotalAge < c.KeepAge {
+		return nil, fmt.Errorf("%w: --keep-total-age: it counts for this recording, too, so it is not less than --keep-age", ErrConfiguration)
 	}
 	if result.triggers, err = trigger.ParseAll(c.Triggers); err != nil {
 		return nil, fmt.Errorf("%w: --trigger: %w", ErrConfiguration, err)

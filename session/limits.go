@@ -51,6 +51,11 @@ func (s *Session) limitReached() trace.Ending {
 		return ""
 	}
 	ending, why := s.configuration.reached(now)
+	if ending != trace.EndingFreeSpace {
+		s.former.hasRoom()
+	} else if s.former.makeRoom() {
+		return "" // they go first
+	}
 	if ending != "" {
 		s.journal.message(fmt.Sprintf("stopping at %s", why))
 	}

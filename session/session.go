@@ -49,6 +49,9 @@ type Options struct {
 	Caller *identity.Identity
 	// Driven says that settings of the recording may be changed while it goes on.
 	Driven bool
+	// MayGo is asked, with its path, before a former recording is removed (KeepTotalBytes, KeepTotalAge): it stays where
+	// that says no. It is called from a goroutine of its own; nil says yes.
+	MayGo func(path string) bool
 	// NoSnapshots says that nobody asks for any: a recording in memory makes no directory for them.
 	NoSnapshots bool
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
@@ -69,6 +72,7 @@ type Session struct {
 	writer        *writer.Writer
 	rows          *rows
 	triggers      *triggers
+	former        *formerRecordings
 	processes     *processes
 	overhead      *overhead
 	clock         datasetClock
@@ -336,6 +340,7 @@ func (s *Session) arm(ctx context.Context, found []*plannedProcess, toCome []*pr
 func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	watch := &mappingWatch{s.processes, s.mappings, s.looks, s.journal, s.configuration.systemWide()}
 	s.endMappings = watch.begin()
+	defer s.former.begin(s.storedBytes)()
 	if s.configuration.DeferredStart {
 		s.awaitStart()
 	} else if err := s.begin(); err != nil {
@@ -345,7 +350,19 @@ func (s *Session) record(ctx context.Context, reading <-chan error) error {
 	if !s.driver.hasBegun() {
 		return s.giveUp(ending, err, reading, ended)
 	}
-	return s.stop(ending, err, reading, ended)
+	err = s.stop(ending, err, reading, ended)
+	if err == nil && ending == trace.EndingFreeSpace {
+		return fmt.Errorf("%w: the recording has ended, and is whole; free space, and record again", ErrFreeSpace)
+	}
+	return err
+}
+
+// storedBytes is how much of the disk the recording takes.
+func (s *Session) storedBytes() int64 {
+	if s.configuration.isRing() {
+		return 0
+	}
+	return s.writer.WrittenBytes()
 }
 
 // begin opens the gate. After an error the recording has begun, or may have.

@@ -29,6 +29,7 @@ type Status struct {
 	// RingBytes is the size of the kernel's buffer, RingPending what waits in it, RingPeak the most that ever did; in
 	// bytes.
 	RingBytes, RingPending, RingPeak int
+	Former                           FormerRecordings
 	// Reads is how often the buffer was read so far: at least ten times a second, or the reader hangs.
 	Reads uint64
 }
@@ -58,6 +59,7 @@ func (s *Session) tellStatus(state trace.State) {
 		State: state, Processes: s.processes.count(), Rows: s.writer.AcceptedRows(), Taken: s.writer.TakenRows(),
 		Lost: s.losses.records(), Warnings: s.journal.waiting(), Overhead: s.overhead.highest(),
 		RingBytes: ring.RingBytes, RingPending: ring.RingPending, RingPeak: ring.RingPeak, Reads: ring.Batches,
+		Former: s.former.state(),
 	}
 	if !s.opened.IsZero() {
 		status.Began, status.Elapsed = s.losses.began, time.Since(s.opened)

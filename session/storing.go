@@ -1,6 +1,9 @@
 package session
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,16 +39,43 @@ func (s *Session) nowOfRows() int64 {
 	return s.clock.now()
 }
 
-// createDataset makes the dataset on disk or in memory.
+// ErrFreeSpace is returned where less is left of the disk than MinFreeBytes: a recording is not begun, or has ended for
+// it and is whole.
+var ErrFreeSpace = errors.New("less is left on the disk than --min-free asks for")
+
+// createOnDisk makes the dataset where enough is left of the disk.
+func (s *Session) createOnDisk(options writer.Options) (*writer.Writer, error) {
+	w, err := writer.Create(s.configuration.Output, options)
+	if err != nil || !s.configuration.endsAtFreeSpace() {
+		return w, err
+	}
+	free, err := w.FreeBytes()
+	if err == nil && free < s.configuration.MinFreeBytes {
+		err = fmt.Errorf("%w, %s: nothing was recorded; free space, or choose another directory with -o", ErrFreeSpace, mebibytes(free))
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Discard())
+	}
+	return w, nil
+}
+
+// createDataset makes the dataset on disk or in memory. First it makes room.
 func (s *Session) createDataset() (*writer.Writer, error) {
 	c := s.configuration
+	var err error
+	if s.former, err = newFormerRecordings(c, s.options, s.journal); err != nil {
+		return nil, err
+	}
+	s.former.keep(context.Background(), 0)
 	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.nowOfRows}
 	if !c.isRing() {
-		options.Retention = writer.Retention{Age: c.KeepAge, Bytes: c.KeepBytes, Periods: c.KeepSegments}
-		if c.KeepBytes > 0 {
-			options.SegmentBytes = segmentBytes(c.KeepBytes)
+		options.Retention = writer.Retention{
+			Age: cmp.Or(c.KeepAge, c.KeepTotalAge), Bytes: cmp.Or(c.KeepBytes, s.former.room()), Periods: c.KeepSegments,
 		}
-		return writer.Create(c.Output, options)
+		if options.Retention.Bytes > 0 {
+			options.SegmentBytes = segmentBytes(options.Retention.Bytes)
+		}
+		return s.createOnDisk(options)
 	}
 	if !s.options.NoSnapshots {
 		// Before there is anything to write: where it cannot be written later is no place for snapshots.

@@ -311,7 +311,8 @@ func (r *controlled) Status() control.Status {
 	return control.Status{
 		PID: os.Getpid(), Version: version, Output: r.output, State: string(now.State), BeganNs: now.Began, ElapsedNs: now.Elapsed.Nanoseconds(),
 		Processes: now.Processes, Rows: now.Rows, Lost: now.Lost, Unarmed: now.Unarmed, Warnings: now.Warnings, Overhead: now.Overhead,
-		Ring: control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
+		Ring:   control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
+		Former: control.Former{Kept: now.Former.Kept, Bytes: now.Former.Bytes, Removed: now.Former.Removed},
 	}
 }
 

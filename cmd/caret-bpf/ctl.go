@@ -170,6 +170,10 @@ func (f *ctlFlags) print(w *output, s control.Status) error {
 	_, err := fmt.Fprintf(w, "PID %d  %s  %s  %s\n%d processes  %s rows  lost %s  %s not probed in time  overhead %.1f%%\n",
 		s.PID, s.State, elapsed(s), report.Printable(s.Output),
 		s.Processes, report.Count(rows), report.Count(s.Lost), counted(s.Unarmed, "file"), 100*s.Overhead)
+	if err != nil || s.Former == (control.Former{}) {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "beside it %s of %.1f MiB  %d removed\n", counted(s.Former.Kept, "recording"), float64(s.Former.Bytes)/(1<<20), s.Former.Removed)
 	return err
 }
 

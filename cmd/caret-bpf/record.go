@@ -110,6 +110,9 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.DurationVar(&f.configuration.KeepAge, "keep-age", 0, "remove what is older than this `TIME`, such as 48h, while recording (default: keep all)")
 	flags.Var((*diskSize)(&f.configuration.KeepBytes), "keep-size", "remove the oldest rows while recording when the dataset has this `SIZE`, such as 10G (default: keep all)")
 	flags.IntVar(&f.configuration.KeepSegments, "keep-segments", 0, "remove what is older than this `NUMBER` of segment periods while recording (default: keep all)")
+	flags.Var((*diskSize)(&f.configuration.KeepTotalBytes), "keep-total-size", "remove the oldest while recording when all recordings and snapshots in the folder of -o have "+
+		"this `SIZE`: whole ones that have ended and have the names that caret-bpf gives, then rows of this one (default: keep all)")
+	flags.DurationVar(&f.configuration.KeepTotalAge, "keep-total-age", 0, "remove what is older than this `TIME`, such as 720h, of these recordings and snapshots (default: keep all)")
 	flags.StringArrayVar(&f.configuration.Triggers, "trigger", nil, "wait for something and act: a `DEFINITION` such as \"callback over=50ms node=^/planning before=10s after=5s\"; "+
 		"docs/recording.md has all (repeatable)")
 	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
