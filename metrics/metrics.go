@@ -54,11 +54,18 @@ func New(version string, state func() State) *Metrics {
 	build.Set(1)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(dropped, durations, ages, published, lost, build, &stateCollector{state})
-	return &Metrics{
+	m := &Metrics{
 		registry:  registry,
 		durations: newBounded[prometheus.Observer](durations, dropped), ages: newBounded[prometheus.Observer](ages, dropped),
 		published: newBounded[prometheus.Counter](published, dropped), lost: newBounded[prometheus.Counter](lost, dropped),
 	}
+	// What begins with the first loss has no rate then.
+	for _, kind := range trace.LossKinds() {
+		for _, reason := range trace.LossReasons() {
+			m.lost.at(string(kind), string(reason))
+		}
+	}
+	return m
 }
 
 // Look counts rows as they come. It keeps nothing of them.

@@ -37,7 +37,7 @@ func scrape(t *testing.T, m *metrics.Metrics) (text string, families map[string]
 func state() metrics.State {
 	return metrics.State{
 		Processes: 2, Rows: map[string]uint64{"callback": 7}, Unarmed: 1, Overhead: 0.25, BufferBytes: 100, BufferPending: 3, BufferPeak: 9,
-		Triggers: []trace.TriggerCount{{Name: "slow", Fired: 4, Suppressed: 5}},
+		Triggers: []trace.TriggerCount{{Name: "slow", Fired: 4, Suppressed: 5, Failed: 6}},
 	}
 }
 
@@ -69,7 +69,8 @@ func TestMetrics(t *testing.T) {
 		`caret_bpf_messages_published_total{node="/b",topic="/scan"} 2`, `caret_bpf_lost_records_total{kind="callback",reason="ring_full"} 3`,
 		`caret_bpf_build_info{version="v1"} 1`, `caret_bpf_recorded_processes 2`, `caret_bpf_kept_rows{table="callback"} 7`, `caret_bpf_unprobed_files_total 1`,
 		`caret_bpf_overhead_ratio 0.25`, `caret_bpf_buffer_bytes 100`, `caret_bpf_buffer_pending_bytes 3`, `caret_bpf_buffer_peak_bytes 9`,
-		`caret_bpf_trigger_firings_total{trigger="slow"} 4`, `caret_bpf_trigger_suppressions_total{trigger="slow"} 5`, `caret_bpf_dropped_observations_total 0`,
+		`caret_bpf_trigger_firings_total{trigger="slow"} 4`, `caret_bpf_trigger_suppressions_total{trigger="slow"} 5`, `caret_bpf_trigger_failed_actions_total{trigger="slow"} 6`,
+		`caret_bpf_dropped_observations_total 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)
@@ -77,6 +78,29 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(text, "unarmed") {
 		t.Error("files that are not probed count as lost records")
+	}
+}
+
+// Each loss that can be counted is told from the beginning: what comes into being with the first loss has no rate, and
+// nobody can be warned of it.
+func TestLossesBeginWithZero(t *testing.T) {
+	_, families := scrape(t, metrics.New("v1", state))
+	told := map[string]float64{}
+	for _, metric := range families["caret_bpf_lost_records_total"].GetMetric() {
+		labels := metric.GetLabel() // by name
+		told[labels[0].GetValue()+" "+labels[1].GetValue()] = metric.GetCounter().GetValue()
+	}
+	for _, kind := range trace.LossKinds() {
+		for _, reason := range trace.LossReasons() {
+			pair := string(kind) + " " + string(reason)
+			if count, ok := told[pair]; !ok || count != 0 {
+				t.Errorf("%s: %v, %v", pair, count, ok)
+			}
+			delete(told, pair)
+		}
+	}
+	if len(told) > 0 {
+		t.Errorf("there is also %v", told)
 	}
 }
 

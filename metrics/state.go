@@ -24,6 +24,7 @@ var (
 	peak      = describe("caret_bpf_buffer_peak_bytes", "The most that ever waited in the kernel's buffer.")
 	firings   = describe("caret_bpf_trigger_firings_total", "How often a trigger was acted upon.", "trigger")
 	quiet     = describe("caret_bpf_trigger_suppressions_total", "How often a trigger came and was not acted upon.", "trigger")
+	failures  = describe("caret_bpf_trigger_failed_actions_total", "Actions of a trigger that were not done, or not to their end.", "trigger")
 )
 
 // stateCollector asks for the state at each scrape.
@@ -31,7 +32,7 @@ type stateCollector struct{ state func() State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{processes, keptRows, unarmed, overhead, buffer, pending, peak, firings, quiet} {
+	for _, d := range []*prometheus.Desc{processes, keptRows, unarmed, overhead, buffer, pending, peak, firings, quiet, failures} {
 		to <- d
 	}
 }
@@ -57,5 +58,6 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 	for _, t := range s.Triggers {
 		counter(firings, float64(t.Fired), t.Name)
 		counter(quiet, float64(t.Suppressed), t.Name)
+		counter(failures, float64(t.Failed), t.Name)
 	}
 }

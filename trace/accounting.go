@@ -22,6 +22,13 @@ const (
 	LostEvent LossKind = "event"
 )
 
+// LossKinds are all kinds of records that can be lost.
+func LossKinds() []LossKind {
+	return []LossKind{
+		LostCallback, LostPublish, LostTake, LostEnqueue, LostInit, LostRaw, LostProcess, LostService, LostSimTime, LostWait, LostSched, LostThread, LostEvent,
+	}
+}
+
 // LossReason says why.
 type LossReason string
 
@@ -43,6 +50,11 @@ const (
 	// LossUnarmed: a process had mapped a file in which probes were not attached yet, or not any more.
 	LossUnarmed LossReason = "unarmed"
 )
+
+// LossReasons are all reasons for which records are lost; of LossUnarmed it is not known how many were.
+func LossReasons() []LossReason {
+	return []LossReason{LossRingFull, LossNoThreadState, LossDepthExceeded, LossMapFull, LossFault, LossMissed, LossRecursion}
+}
 
 // Loss counts rows that are missing from the dataset. Rows and losses together are what happened.
 type Loss struct {

@@ -41,7 +41,11 @@ const maxScrapers = 16
 // serveMetrics answers scrapes until the function that it returns is called.
 func serveMetrics(on net.Listener, m *metrics.Metrics) (stop func()) {
 	answers := http.NewServeMux()
-	answers.Handle("GET /metrics", forThisMachine(m.Handler()))
+	handler := m.Handler()
+	if _, anybody := on.Addr().(*net.TCPAddr); anybody { // a Unix socket knows who asks
+		handler = forThisMachine(handler)
+	}
+	answers.Handle("GET /metrics", handler)
 	server := &http.Server{Handler: answers, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	ended := make(chan struct{})
 	go func() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caret-bpf/caret-bpf/metrics"
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -39,6 +40,54 @@ func TestWhereMetricsAreServed(t *testing.T) {
 	}
 }
 
+// scrapeAt asks for metrics in the name of a host. Without an answer the code is 0.
+func scrapeAt(t *testing.T, network, address, host string) (code int, text string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = answer.Body.Close() }()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(content)
+}
+
+const scanned = `caret_bpf_messages_published_total{node="",topic="/scan"} 1`
+
+// At an address, requests for other hosts are refused. A Unix socket knows who asks.
+func TestHostsOfScrapes(t *testing.T) {
+	m := metrics.New("", func() metrics.State { return metrics.State{} })
+	m.Look(&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
+	for network, others := range map[string]int{"tcp": http.StatusMisdirectedRequest, "unix": http.StatusOK} {
+		address := "127.0.0.1:0"
+		if network == "unix" {
+			address = filepath.Join(t.TempDir(), "m.sock")
+		}
+		listener, err := net.Listen(network, address)
+		if err != nil {
+			t.Skip(err)
+		}
+		stop := serveMetrics(listener, m)
+		defer stop()
+		for host, want := range map[string]int{"localhost": http.StatusOK, "127.0.0.1:9464": http.StatusOK, "[::1]": http.StatusOK, "rebound.example": others} {
+			code, text := scrapeAt(t, network, listener.Addr().String(), host)
+			if code != want || strings.Contains(text, scanned) != (want == http.StatusOK) {
+				t.Errorf("%s for %s: %d, %s", network, host, code, text)
+			}
+		}
+	}
+}
+
 func TestScraping(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.sock")
 	observer := session.Observer{}
@@ -47,35 +96,11 @@ func TestScraping(t *testing.T) {
 		t.Fatal(err)
 	}
 	observer.Rows[0](&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
-	scrape := func(host string) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := client.Do(request)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer func() { _ = answer.Body.Close() }()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
-	}
-	for _, host := range []string{"localhost", "127.0.0.1:9464", "[::1]"} {
-		if code, text := scrape(host); code != http.StatusOK || !strings.Contains(text, `caret_bpf_messages_published_total{node="",topic="/scan"} 1`) {
-			t.Errorf("%s: %d, %s", host, code, text)
-		}
-	}
-	if code, text := scrape("rebound.example"); code != http.StatusMisdirectedRequest || strings.Contains(text, "/scan") {
-		t.Errorf("of another name: %d, %s", code, text)
+	if code, text := scrapeAt(t, "unix", path, "recording"); code != http.StatusOK || !strings.Contains(text, scanned) {
+		t.Errorf("%d, %s", code, text)
 	}
 	stop()
-	if code, _ := scrape("localhost"); code != 0 {
+	if code, _ := scrapeAt(t, "unix", path, "recording"); code != 0 {
 		t.Error("it is answered after the end")
 	}
 	observer = session.Observer{}
