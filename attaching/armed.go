@@ -37,9 +37,28 @@ func (m SiteMode) counted(sites []probes.Site) []probes.Site {
 	})
 }
 
+// anywhere is the offset of calls of which it is not known where in a file they are.
+const anywhere = ^uint64(0)
+
+// counted are the sites of a process's plan without which rows are missing, and what stands for calls of their functions
+// that cannot be probed: these are seen in the functions only.
+func (a *Attacher) counted(p *Process) []probes.Site {
+	sites := a.options.Sites.counted(p.plan.Sites)
+	_, bodies := a.options.Sites.separateBodies(p.plan.Sites)
+	for _, uncertain := range p.plan.Uncertain {
+		for _, call := range bodies {
+			if call.Event == uncertain.Event {
+				call.Role, call.File, call.Library, call.Offset = abi.RoleCaller, uncertain.File, uncertain.Library, anywhere
+				sites = append(sites, call)
+			}
+		}
+	}
+	return sites
+}
+
 // tellArmed tells what of a process's plan is recorded and was not told yet.
-func (a *Attacher) tellArmed(p *Process, planned []probes.Site) {
-	sites := a.options.Sites.counted(planned)
+func (a *Attacher) tellArmed(p *Process) {
+	sites := a.counted(p)
 	a.tellReinstated(p, sites)
 	fresh := a.armed(p, sites, func(site probes.Site) bool { return !p.told[keyOf(site)] && a.armedAt(p, site) != Never })
 	for _, armed := range fresh {
@@ -75,7 +94,7 @@ func (a *Attacher) Unarmed(p *Process) []Armed {
 	if p.plan == nil {
 		return nil
 	}
-	return a.armed(p, a.options.Sites.counted(p.plan.Sites), func(site probes.Site) bool { return a.armedAt(p, site) == Never })
+	return a.armed(p, a.counted(p), func(site probes.Site) bool { return a.armedAt(p, site) == Never })
 }
 
 // armed gathers chosen sites by file. The events of one have the latest instant of their sites.
@@ -127,19 +146,20 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 	return at
 }
 
-// lose notes that links of a file, by which something was recorded of a process, are closed.
-func (p *Process) lose(file target.FileID) {
+// lose notes that links of a file, by which something was recorded of a process, are closed, and since when nothing is
+// recorded by them: an instant of CLOCK_MONOTONIC in nanoseconds.
+func (p *Process) lose(file target.FileID, since int64) {
 	for key := range p.told {
-		if key.file == file {
+		if key.file == file || key.offset == anywhere && p.bodyOf[key.event].file == file {
 			delete(p.told, key)
-			p.lostSince[file] = monotonicNow()
+			p.lostSince[key.file] = max(since, p.begun)
 		}
 	}
 }
 
 // lose does so for links for every process.
-func (a *Attacher) lose(file target.FileID) {
+func (a *Attacher) lose(file target.FileID, since int64) {
 	for _, p := range a.processes {
-		p.lose(file)
+		p.lose(file, since)
 	}
 }

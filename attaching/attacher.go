@@ -109,7 +109,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 		a.processes = append(a.processes, p)
 	}
 	if err := a.attachPlan(ctx, p, plan); err != nil {
-		a.tellArmed(p, plan.Sites) // some of it may be attached
+		a.tellArmed(p) // some of it may be attached
 		return fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err)
 	}
 	p.incomplete = false
@@ -117,7 +117,7 @@ func (a *Attacher) Attach(ctx context.Context, p *Process, plan *probes.Plan) er
 	p.examined = plan.Examined
 	for _, other := range a.processes {
 		if len(other.lostSince) > 0 && other.plan != nil {
-			a.tellArmed(other, other.plan.Sites) // by links for every process, which took the place of its own
+			a.tellArmed(other) // by links for every process, which took the place of its own
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ func (a *Attacher) attachPlan(ctx context.Context, p *Process, plan *probes.Plan
 		a.reporter.Message(fmt.Sprintf("PID %d (%s): %d probes in %s", p.Target.PID, p.Target.Command, count, distroAndRMW(p.Target)))
 	}
 	a.reporter.Missing(p, plan.Missing)
-	a.tellArmed(p, plan.Sites)
+	a.tellArmed(p)
 	return nil
 }
 
@@ -254,20 +254,32 @@ func (a *Attacher) Sweep() {
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
 // They are not probed again.
 func (a *Attacher) Verify() {
-	var all []unitAttachment
+	written := map[target.FileID]error{}
+	proven := map[target.FileID]int64{} // since when nothing that was attached to a file need be what was proven
 	for _, list := range a.sharedLists() {
-		all = append(all, *list...)
-	}
-	for _, held := range all {
-		if err := held.Verify(); err != nil {
-			a.detachShared(held.file)
-			for key, state := range a.attached {
-				if key.file == held.file {
-					a.attached[key] = siteState{settled: state.settled, unit: state.unit}
-				}
+		for i := range *list {
+			held := &(*list)[i]
+			began := monotonicNow()
+			since, known := proven[held.file]
+			proven[held.file] = held.proven
+			if known {
+				proven[held.file] = min(since, held.proven)
 			}
-			a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
+			if err := held.Verify(); err != nil {
+				written[held.file] = err
+			} else {
+				held.proven = began
+			}
 		}
+	}
+	for file, err := range written {
+		a.detachShared(file, proven[file])
+		for key, state := range a.attached {
+			if key.file == file {
+				a.attached[key] = siteState{settled: state.settled, unit: state.unit}
+			}
+		}
+		a.reporter.Warn(fmt.Errorf("a file is probed no more: %w", err))
 	}
 }
 

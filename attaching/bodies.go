@@ -156,21 +156,18 @@ func (a *Attacher) attachRemembered(ctx context.Context, p *Process, own, shared
 }
 
 // returnToBodies attaches the bodies of a process again that changes its libraries: the dynamic linker says so before
-// it maps them, and once more before they do anything.
-func (a *Attacher) returnToBodies(ctx context.Context, p *Process, at int64) {
+// it maps them, and once more before they do anything. What a library did before they were attached is told when it is
+// planned for.
+func (a *Attacher) returnToBodies(ctx context.Context, p *Process) {
 	if a.options.Shared {
 		a.awaitLoading(ctx, p)
 	}
 	b := &p.bodies
-	switch {
-	case b.detached:
+	if b.detached {
 		_, err := a.attachBodies(ctx, p, b.sites, false)
 		if err != nil && !errors.Is(err, loader.ErrProcessGone) {
 			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 		}
-	case at < b.returned:
-		a.reporter.Warn(fmt.Errorf("PID %d (%s) has loaded a library that was not expected; if it did something at once, %v of it are not recorded",
-			p.Target.PID, p.Target.Command, time.Duration(b.returned-at)))
 	}
 	b.since = time.Now()
 }

@@ -29,6 +29,8 @@ type unitAttachment struct {
 	// account is whose share of probes it takes; nil where it is for everybody.
 	account *quota.Account
 	probes  int64
+	// proven is when its sites were last seen to be what was proven, CLOCK_MONOTONIC in nanoseconds.
+	proven int64
 }
 
 // notOptional is no unit.

@@ -160,7 +160,7 @@ func (a *Attacher) tellAttached(former allLinks) {
 				a.reporter.Attached(known.pid, fresh)
 			}
 		}
-		a.tellArmed(p, p.plan.Sites)
+		a.tellArmed(p)
 	}
 }
 

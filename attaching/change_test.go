@@ -177,7 +177,7 @@ func TestBodiesBesideReplacedLinks(t *testing.T) {
 						t.Errorf("%s: %d bodies", step.name, got)
 					}
 				}
-				if a.LibrariesChange(t.Context(), first, monotonicNow()); bodies(told.kernel.open) != 1 {
+				if a.LibrariesChange(t.Context(), first); bodies(told.kernel.open) != 1 {
 					t.Errorf("%d bodies when libraries change", bodies(told.kernel.open))
 				}
 			})

@@ -41,14 +41,13 @@ func (of *detachable) comeBack() {
 	of.detached, of.since, of.returned = false, time.Now(), monotonicNow()
 }
 
-// LibrariesChange attaches what a process may need now that its dynamic linker has said, at an instant of
-// CLOCK_MONOTONIC in nanoseconds, that it changes its libraries.
-func (a *Attacher) LibrariesChange(ctx context.Context, p *Process, at int64) {
+// LibrariesChange attaches what a process may need now that its dynamic linker has said that it changes its libraries.
+func (a *Attacher) LibrariesChange(ctx context.Context, p *Process) {
 	a.returnToOccasional(ctx, p.ownOccasional())
 	if a.options.Shared {
 		a.awaitOccasional(ctx)
 	}
-	a.returnToBodies(ctx, p, at)
+	a.returnToBodies(ctx, p)
 }
 
 // Settle detaches what a process does without, and attaches again what it has turned out to need. It is to be called

@@ -43,7 +43,7 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 			third := NewProcess(second.Target)
 			for name, come := range map[string]func(){
 				"a process that has some":    func() { told.withIntra = map[*Process]bool{second: true}; settleAll(t, a, second) },
-				"libraries to come":          func() { a.LibrariesChange(t.Context(), first, monotonicNow()) },
+				"libraries to come":          func() { a.LibrariesChange(t.Context(), first) },
 				"a process that begins":      func() { a.Begin(t.Context(), NewProcess(second.Target)) },
 				"when nobody runs ROS 2":     func() { a.AwaitFirst(t.Context()) },
 				"a process that is attached": func() { attach(t, a, third, intra) },

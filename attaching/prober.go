@@ -98,12 +98,13 @@ func (p *prober) attachPaid(
 	if err := account.Take(quota.Probes, count); err != nil {
 		return unitAttachment{}, nil, err
 	}
+	proven := monotonicNow() // or later: they are proven before they are attached, and once more afterwards
 	attached, problems, err := p.kernel.Attach(account.With(ctx), pid, sites)
 	if err != nil {
 		account.Give(quota.Probes, count)
 		return unitAttachment{}, problems, err
 	}
-	return unitAttachment{attachment: attached, account: account, probes: count}, problems, nil
+	return unitAttachment{attachment: attached, account: account, probes: count, proven: proven}, problems, nil
 }
 
 // note tells of sites that are attached and were not known. What failed is tried again at the next look unless it can

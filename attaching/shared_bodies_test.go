@@ -64,7 +64,7 @@ func TestOwnBodiesComeAndGo(t *testing.T) {
 	if told.kernel.bodies(later.Target.PID) != 0 {
 		t.Error("they come for a process whose callers are probed")
 	}
-	if a.LibrariesChange(t.Context(), later, monotonicNow()); told.kernel.bodies(later.Target.PID) != 1 {
+	if a.LibrariesChange(t.Context(), later); told.kernel.bodies(later.Target.PID) != 1 {
 		t.Error("they do not come for libraries to come")
 	}
 	if settle(later) != 0 {
@@ -122,7 +122,7 @@ func TestSharedBodiesForManyThatLoad(t *testing.T) {
 			t.Fatalf("%d processes load, %d have bodies, every one has %d", len(processes), len(a.loading), told.kernel.sharedBodies())
 		}
 		attach(t, a, p, caller, body)
-		a.LibrariesChange(t.Context(), p, monotonicNow())
+		a.LibrariesChange(t.Context(), p)
 		processes = append(processes, p)
 	}
 	own := 0
@@ -132,7 +132,7 @@ func TestSharedBodiesForManyThatLoad(t *testing.T) {
 	if told.kernel.sharedBodies() != 1 || own != 0 || len(a.loading) != 0 {
 		t.Errorf("every process has %d bodies, single ones %d", told.kernel.sharedBodies(), own)
 	}
-	a.LibrariesChange(t.Context(), first, monotonicNow())
+	a.LibrariesChange(t.Context(), first)
 	if told.kernel.bodies(first.Target.PID) != 0 {
 		t.Error("one process has bodies beside those of every one")
 	}
@@ -172,7 +172,7 @@ func TestBodiesOfOtherDistributions(t *testing.T) {
 	attach(t, a, former, caller, bodyOf(caller))
 	for distro, want := range map[distros.Distro]int{distros.Humble: 1, distros.Jazzy: 0, distros.Unknown: 1} {
 		later.Target.Distro = distro
-		a.LibrariesChange(t.Context(), later, monotonicNow())
+		a.LibrariesChange(t.Context(), later)
 		if got := told.kernel.bodies(later.Target.PID); got != want {
 			t.Errorf("%q has %d bodies", distro, got)
 		}
@@ -205,7 +205,7 @@ func TestOwnBodiesThatCannotBe(t *testing.T) {
 			outwaitLoading(a)
 			settleNow(t, a, former)
 			told.kernel.failingOf = map[int32]error{later.Target.PID: test.failure}
-			a.LibrariesChange(t.Context(), later, monotonicNow())
+			a.LibrariesChange(t.Context(), later)
 			if told.kernel.sharedBodies() != test.shared || len(told.warnings) != 0 {
 				t.Errorf("%d bodies of every process, warnings %v", told.kernel.sharedBodies(), told.warnings)
 			}

@@ -226,7 +226,7 @@ func (a *Attacher) share(by *Process, file target.FileID) {
 	var lists []*[]unitAttachment
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
-		p.lose(file)
+		p.lose(file, monotonicNow())
 		p.attached.forget(file)
 		p.sharesOccasional = p.sharesOccasional || slices.ContainsFunc(p.occasional.sites, func(site probes.Site) bool { return site.File == file })
 		for _, group := range p.detachables() {
@@ -283,18 +283,19 @@ func (a *Attacher) unshare(file target.FileID, why error) {
 }
 
 func (a *Attacher) closeShared(file target.FileID) {
-	a.detachShared(file)
+	a.detachShared(file, monotonicNow())
 	a.attached.forget(file)
 }
 
-// detachShared detaches a file from every process.
-func (a *Attacher) detachShared(file target.FileID) {
+// detachShared detaches a file from every process. Since an instant, CLOCK_MONOTONIC in nanoseconds, what was attached
+// need not have recorded anything.
+func (a *Attacher) detachShared(file target.FileID, since int64) {
 	delete(a.sharing.examined, file)
 	a.prober.closeIf(ofFile(file), a.sharedLists()...)
 	for _, group := range a.sharedDetachables() {
 		group.forget(file)
 	}
-	a.lose(file)
+	a.lose(file, since)
 }
 
 // attachOthers attaches in all processes but one what they have lost with shared links.

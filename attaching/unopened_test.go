@@ -76,7 +76,7 @@ func TestBodiesBeforeTheRecording(t *testing.T) {
 				t.Errorf("mapped meanwhile: %d bodies, want %d; %v", got, test.want, told.warnings)
 			}
 			a.Open()
-			if a.LibrariesChange(t.Context(), p, monotonicNow()); told.kernel.bodies(1) != 1 {
+			if a.LibrariesChange(t.Context(), p); told.kernel.bodies(1) != 1 {
 				t.Errorf("%d bodies when it loads libraries", told.kernel.bodies(1))
 			}
 		})
@@ -108,7 +108,7 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	a, told = newUnopened(Options{Shared: true})
 	attach(t, a, first, caller, body)
 	a.Open()
-	if a.LibrariesChange(t.Context(), first, monotonicNow()); told.kernel.bodies(first.Target.PID) != 1 {
+	if a.LibrariesChange(t.Context(), first); told.kernel.bodies(first.Target.PID) != 1 {
 		t.Error("they do not come for libraries to come")
 	}
 }
@@ -147,7 +147,7 @@ func TestRememberedBodiesBesideOthers(t *testing.T) {
 		t.Fatalf("%d bodies", got)
 	}
 	a.Open()
-	if a.LibrariesChange(t.Context(), second, monotonicNow()); told.kernel.bodies(second.Target.PID) != 2 || told.kernel.bodies(0) != 0 {
+	if a.LibrariesChange(t.Context(), second); told.kernel.bodies(second.Target.PID) != 2 || told.kernel.bodies(0) != 0 {
 		t.Errorf("%d bodies, and %d of every process", told.kernel.bodies(second.Target.PID), told.kernel.bodies(0))
 	}
 }

@@ -115,6 +115,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What is not known to be wanted may be missing.
+func TestUndecidedIsNotComplete(t *testing.T) {
+	datasets, ask := recorded(t, nil)
+	datasets[0].Session().Undecided = 2
+	verdicts, _, err := expect.Judge(t.Context(), read(t, "complete: true"), datasets, ask)
+	if got := inWords(verdicts); err != nil || !strings.Contains(got, "whether --name fits them: 2") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // What is not known is within no bound.
 func TestUnknownIsNotMet(t *testing.T) {
 	datasets, ask := recorded(t, func(b *trace.Batch) {

@@ -178,6 +178,9 @@ func missing(s *summary.Summary) (lacks []string) {
 	for _, u := range s.Unarmed {
 		lacks = append(lacks, fmt.Sprintf("%s of PID %d was not probed for %s", u.File, u.PID, report.Duration(u.Duration)))
 	}
+	if s.Session != nil && s.Session.Undecided > 0 {
+		lacks = append(lacks, fmt.Sprintf("processes that were over before it was known whether --name fits them: %d", s.Session.Undecided))
+	}
 	if len(s.Damaged) > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d segments are damaged", len(s.Damaged)))
 	}

@@ -41,7 +41,7 @@ func (p *Plan) addCallers(ctx context.Context, files []file) {
 		certain := true
 		for _, function := range slices.Sorted(maps.Keys(bodies)) {
 			if reason := callers.Uncertain[function]; reason != "" {
-				p.Uncertain = append(p.Uncertain, UncertainCallers{bodies[function].Event, f.soname, reason})
+				p.Uncertain = append(p.Uncertain, UncertainCallers{bodies[function].Event, f.soname, reason, f.id})
 				certain = false
 			}
 		}

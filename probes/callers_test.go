@@ -107,7 +107,10 @@ func TestUncertainCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(plan.Uncertain) != 1 || plan.Uncertain[0].Event != abi.EventCallbackEnd || plan.Uncertain[0].Library != "libuser.so" || plan.Uncertain[0].Reason == "" {
-		t.Errorf("uncertain: %+v", plan.Uncertain)
+		t.Fatalf("uncertain: %+v", plan.Uncertain)
+	}
+	if module, _ := p.process.FindModule("libuser.so"); plan.Uncertain[0].File != module.File || module.File == (target.FileID{}) {
+		t.Errorf("uncertain: %+v, the file is %+v", plan.Uncertain, module.File)
 	}
 }
 

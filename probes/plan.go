@@ -51,9 +51,10 @@ type Missing struct {
 
 // UncertainCallers says that a file may call an event's function in ways that cannot be probed.
 type UncertainCallers struct {
-	Event   abi.Event `json:"event"`
-	Library string    `json:"library"`
-	Reason  string    `json:"reason"`
+	Event   abi.Event     `json:"event"`
+	Library string        `json:"library"`
+	Reason  string        `json:"reason"`
+	File    target.FileID `json:"-"` // of the library
 }
 
 // Choice says which instructions a plan may choose.

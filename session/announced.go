@@ -4,12 +4,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-// libraryLoad is the dynamic linker's word that a process changes its libraries.
-type libraryLoad struct {
-	pid int32
-	at  int64 // CLOCK_MONOTONIC in nanoseconds
-}
-
 // intraProcessSeen says that a process has created a subscription with intra-process communication.
 type intraProcessSeen struct {
 	pid int32
@@ -26,14 +20,14 @@ type announced struct {
 	starts    *recentStarts
 	looks     *looks
 
-	loads          chan libraryLoad      // processes that change their libraries
+	loads          chan int32            // PIDs of processes that change their libraries
 	intraProcesses chan intraProcessSeen // processes that begin with intra-process communication
 }
 
 func newAnnounced(clock datasetClock, processes *processes, mappings *mappings, starts *recentStarts, looks *looks) *announced {
 	return &announced{
 		clock: clock, processes: processes, mappings: mappings, starts: starts, looks: looks,
-		loads: make(chan libraryLoad, 4096), intraProcesses: make(chan intraProcessSeen, 64),
+		loads: make(chan int32, 4096), intraProcesses: make(chan intraProcessSeen, 64),
 	}
 }
 
@@ -53,7 +47,7 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 		a.looks.ask(pid, how)
 	case abi.ProcessLoad:
 		select {
-		case a.loads <- libraryLoad{pid, int64(record.TimeNs)}:
+		case a.loads <- pid:
 		default: // the next tick looks at all processes
 		}
 	case abi.ProcessExit:

@@ -142,15 +142,15 @@ func (f *follower) lookAtAll(ctx context.Context) {
 }
 
 // followLoad attaches what a process may need that changes its libraries. What it loads is looked for soon.
-func (f *follower) followLoad(ctx context.Context, load libraryLoad) {
-	entry := f.processes.living(load.pid)
+func (f *follower) followLoad(ctx context.Context, pid int32) {
+	entry := f.processes.living(pid)
 	if entry == nil {
 		return
 	}
-	f.attacher.LibrariesChange(ctx, entry.probed, load.at)
+	f.attacher.LibrariesChange(ctx, entry.probed)
 	if entry.looks >= youngLooks {
 		entry.looks = 0 // as of a process that has just begun: libraries are mapped one after the other
-		f.looks.ask(load.pid, isUrgent)
+		f.looks.ask(pid, isUrgent)
 	}
 }
 

@@ -86,6 +86,7 @@ func (s *strangers) remember(pid int32, exited bool) *merge.Process {
 	key := trace.ProcessKey{BootID: s.bootID, PID: pid, ProcessStart: start.time}
 	if !s.configuration.mayWant(start.command) {
 		s.journal.warn(fmt.Errorf("PID %d (%s) was over before its arguments were read: if --name fits these, what it did is missing", pid, start.command))
+		s.journal.with(func(report *trace.Session) { report.Undecided++ })
 		return s.unwanted(key)
 	}
 	s.processes.put(&process{

@@ -138,6 +138,30 @@ func TestStrangersAreMet(t *testing.T) {
 	}
 }
 
+// TestStrangersThatAreOver: of a process that is over before its arguments were read, nothing is recorded unless its name
+// fits, and the recording says that something may be missing.
+func TestStrangersThatAreOver(t *testing.T) {
+	command := startSleeping(t)
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait()
+	pid := int32(command.Process.Pid)
+	for pattern, undecided := range map[string]int{"^sleep$": 0, "^talker$": 1} {
+		w, err := writer.Create(t.TempDir(), writer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = w.Discard() }()
+		s := strangersOf(&compiled{name: regexp.MustCompile(pattern)}, w)
+		s.starts.note(pid, processStart{time: 7, command: "sleep"})
+		merged := s.identify(pid)
+		if merged.Unwanted != (undecided > 0) || s.journal.report.Undecided != undecided || len(s.journal.warnings.list()) != undecided {
+			t.Errorf("%s: unwanted: %v, undecided: %d, warnings: %q", pattern, merged.Unwanted, s.journal.report.Undecided, s.journal.warnings.list())
+		}
+	}
+}
+
 // TestStrangersOfAName: where a name chooses, records come of every program that begins. Those that it does not fit are
 // dropped, whether or not there is time to look at them.
 func TestStrangersOfAName(t *testing.T) {

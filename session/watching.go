@@ -32,8 +32,8 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if pid, ok := s.looks.next(); ok {
 				s.follower.look(ctx, pid)
 			}
-		case load := <-s.announced.loads:
-			s.follower.followLoad(ctx, load)
+		case pid := <-s.announced.loads:
+			s.follower.followLoad(ctx, pid)
 		case seen := <-s.announced.intraProcesses:
 			s.follower.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:

@@ -78,6 +78,9 @@ type Session struct {
 	Losses   []LossTotal       `json:"losses"`
 	// Unarmed is how many rows of table loss say that a file was mapped and not probed.
 	Unarmed int `json:"unarmed,omitempty"`
+	// Undecided is how often a process ran ROS 2 and was over before it was known whether the user wants it: nothing of it
+	// was recorded, and nothing else tells of it.
+	Undecided int `json:"undecided,omitempty"`
 	// Overhead is what the recording cost the traced threads; nil until it has ended.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	Warnings []string  `json:"warnings"`

@@ -32,6 +32,7 @@ var reservations = []struct {
 	{func(e *End) bool { return e.Session.Ending == trace.EndingError }, Reservation{true, " in what can be read; what was under way when the error came may be missing"}},
 	{func(e *End) bool { return e.Damaged }, Reservation{true, " in what can be read"}},
 	{func(e *End) bool { return e.Session.Snapshot != nil }, Reservation{true, " in this time, as far as it was known when the snapshot was made; what was under way then is missing"}},
+	{func(e *End) bool { return e.Session.Undecided > 0 }, Reservation{true, " of what is known to be wanted; processes were over before it was known whether --name fits them"}},
 	{func(e *End) bool { return e.Session.Removed != nil }, Reservation{false, " but what was removed"}},
 }
 

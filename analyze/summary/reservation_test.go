@@ -14,10 +14,13 @@ func TestReservation(t *testing.T) {
 		ends []summary.End
 		want summary.Reservation
 	}{
-		"in order":           {[]summary.End{{Session: ended}}, summary.Reservation{}},
-		"without a session":  {[]summary.End{{}}, summary.Reservation{Uncertain: true, Text: " in what can be read; what was under way at the end is missing"}},
-		"going on":           {[]summary.End{{Session: ended, Live: true}}, summary.Reservation{Uncertain: true, Text: " in what can be read; the recording goes on"}},
-		"damaged":            {[]summary.End{{Session: ended, Damaged: true}}, summary.Reservation{Uncertain: true, Text: " in what can be read"}},
+		"in order":          {[]summary.End{{Session: ended}}, summary.Reservation{}},
+		"without a session": {[]summary.End{{}}, summary.Reservation{Uncertain: true, Text: " in what can be read; what was under way at the end is missing"}},
+		"going on":          {[]summary.End{{Session: ended, Live: true}}, summary.Reservation{Uncertain: true, Text: " in what can be read; the recording goes on"}},
+		"damaged":           {[]summary.End{{Session: ended, Damaged: true}}, summary.Reservation{Uncertain: true, Text: " in what can be read"}},
+		"not known whether it is wanted": {[]summary.End{removed, {Session: &trace.Session{Undecided: 1}}}, summary.Reservation{
+			Uncertain: true, Text: " of what is known to be wanted; processes were over before it was known whether --name fits them",
+		}},
 		"removed":            {[]summary.End{removed}, summary.Reservation{Text: " but what was removed"}},
 		"the worst of three": {[]summary.End{removed, {Session: ended}, {Session: ended, Damaged: true}}, summary.Reservation{Uncertain: true, Text: " in what can be read"}},
 	} {

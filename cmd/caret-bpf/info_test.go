@@ -67,7 +67,12 @@ func TestInfo(t *testing.T) {
 	if _, out, _ = runCommand("info", dir); !strings.Contains(out, "may be missing") {
 		t.Errorf("after an error everything is said to be there:\n%s", out)
 	}
-	s.Ending, s.Error = trace.EndingSignal, ""
+	s.Ending, s.Error, s.Undecided = trace.EndingSignal, "", 1
+	tracetest.AddSession(t, dir, s)
+	if _, out, _ = runCommand("info", dir); !strings.Contains(out, "it was known whether --name fits them") || strings.Contains(out, "nothing was lost\n") {
+		t.Errorf("beside a process of which it is not known whether it was wanted:\n%s", out)
+	}
+	s.Undecided = 0
 	s.History = []trace.StateChange{{State: trace.StateConfigured}, {State: trace.StateStopped}}
 	tracetest.AddSession(t, dir, s)
 	if _, out, _ = runCommand("info", dir); !strings.Contains(out, "had not begun") || strings.Contains(out, "complete (") {

@@ -155,7 +155,7 @@ func TestBodiesComeForALibrary(t *testing.T) {
 			r.waitForMoreRows(trace.TableCallback, 4*enough)
 			data := r.stop()
 			truth := n.stop()
-			if r.said("was not expected") {
+			if r.said("was not expected") || data.Session.Unarmed > 0 {
 				t.Log("the machine is too slow for an exact comparison")
 			} else {
 				r.requireExact(data, truth, oracle.Circumstances{Found: true})
