@@ -142,8 +142,13 @@ func (c Configuration) Check() error {
 	return err
 }
 
-func (c Configuration) compile() (_ *compiled, err error) {
+// compile returns the configuration ready for use, or all that is wrong with it.
+func (c Configuration) compile() (*compiled, error) {
 	result := &compiled{Configuration: c}
+	var problems []error
+	wrong := func(format string, arguments ...any) {
+		problems = append(problems, fmt.Errorf("%w: %w", ErrConfiguration, fmt.Errorf(format, arguments...)))
+	}
 	result.Raw = c.Raw || c.Profile == probes.ProfileFull
 	result.rawByProfile = !c.Raw
 	ways := 0
@@ -153,92 +158,95 @@ func (c Configuration) compile() (_ *compiled, err error) {
 		}
 	}
 	if ways != 1 {
-		return nil, fmt.Errorf("%w: name the processes in one way: by -p, by --name, by --all, or by a command after --", ErrConfiguration)
+		wrong("name the processes in one way: by -p, by --name, by --all, or by a command after --")
 	}
 	if c.DeferredStart && len(c.Command) > 0 {
-		return nil, fmt.Errorf("%w: --deferred-start is for processes that run already or begin by themselves, not for a command", ErrConfiguration)
+		wrong("--deferred-start is for processes that run already or begin by themselves, not for a command")
 	}
 	if len(c.Prefixes) > 0 && c.PIDs != "" {
-		return nil, fmt.Errorf("%w: --prefix is for processes to come, not for those of -p", ErrConfiguration)
+		wrong("--prefix is for processes to come, not for those of -p")
 	}
 	for _, prefix := range c.Prefixes {
 		if !filepath.IsAbs(prefix) || strings.ContainsAny(prefix, ":\x00") {
-			return nil, fmt.Errorf("%w: --prefix: %q is no absolute path without a colon", ErrConfiguration, prefix)
+			wrong("--prefix: %q is no absolute path without a colon", prefix)
 		}
 	}
 	if c.Output == "" {
-		return nil, fmt.Errorf("%w: the output directory is missing", ErrConfiguration)
+		wrong("the output directory is missing")
 	}
 	if c.Mode != "" {
 		mode, err := writer.ParseMode(c.Mode)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrConfiguration, err)
+			wrong("%w", err)
 		}
 		result.mode = mode
 	}
 	if c.Duration < 0 || c.BufferBytes < 0 || c.SegmentPeriod < 0 || c.MaxBytes < 0 || c.MinFreeBytes < 0 {
-		return nil, fmt.Errorf("%w: durations and sizes cannot be negative", ErrConfiguration)
+		wrong("durations and sizes cannot be negative")
 	}
 	if c.RingAge < 0 || c.RingBytes < 0 || c.KeepAge < 0 || c.KeepBytes < 0 || c.KeepSegments < 0 || c.KeepTotalBytes < 0 || c.KeepTotalAge < 0 {
-		return nil, fmt.Errorf("%w: what is kept cannot be negative", ErrConfiguration)
+		wrong("what is kept cannot be negative")
 	}
 	if c.isRing() && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0) {
-		return nil, fmt.Errorf("%w: --ring says what is kept in memory, --keep-age, --keep-size and --keep-segments what is kept on disk", ErrConfiguration)
+		wrong("--ring says what is kept in memory, --keep-age, --keep-size and --keep-segments what is kept on disk")
 	}
 	if c.isRing() && (c.MaxRows > 0 || c.MaxBytes > 0) {
-		return nil, fmt.Errorf("%w: --max-rows and --max-size are bounds of a dataset on disk, not of --ring", ErrConfiguration)
+		wrong("--max-rows and --max-size are bounds of a dataset on disk, not of --ring")
 	}
 	if c.KeepBytes > 0 && c.KeepBytes < minKeepBytes {
-		return nil, fmt.Errorf("%w: --keep-size: less than 1M cannot be kept", ErrConfiguration)
+		wrong("--keep-size: less than 1M cannot be kept")
 	}
 	if c.KeepTotalBytes > 0 && c.KeepTotalBytes < max(c.KeepBytes, minKeepBytes) {
-		return nil, fmt.Errorf("%w: --keep-total-size: it counts this recording, too, so it is not less than --keep-size, or 1M", ErrConfiguration)
+		wrong("--keep-total-size: it counts this recording, too, so it is not less than --keep-size, or 1M")
 	}
 	if c.KeepTotalAge > 0 && c.KeepTotalAge < c.KeepAge {
-		return nil, fmt.Errorf("%w: --keep-total-age: it counts for this recording, too, so it is not less than --keep-age", ErrConfiguration)
+		wrong("--keep-total-age: it counts for this recording, too, so it is not less than --keep-age")
 	}
-	if result.triggers, err = trigger.ParseAll(c.Triggers); err != nil {
-		return nil, fmt.Errorf("%w: --trigger: %w", ErrConfiguration, err)
+	triggers, err := trigger.ParseAll(c.Triggers)
+	if err != nil {
+		wrong("--trigger: %w", err)
 	}
+	result.triggers = triggers
 	if c.isRing() && slices.ContainsFunc(result.triggers, func(d trigger.Definition) bool { return slices.Contains(d.Actions, trigger.Rotate) }) {
-		return nil, fmt.Errorf("%w: --trigger: with --ring nothing is on disk but snapshots, and nothing can be rotated", ErrConfiguration)
+		wrong("--trigger: with --ring nothing is on disk but snapshots, and nothing can be rotated")
 	}
 	if !slices.Contains(attaching.SiteModes(), c.Sites) {
-		return nil, fmt.Errorf("%w: sites are entries, callers or both, not %s", ErrConfiguration, c.Sites)
+		wrong("sites are entries, callers or both, not %s", c.Sites)
 	}
 	if c.Scheduling != SchedulingOff && !slices.Contains(Schedulings(), c.Scheduling) {
-		return nil, fmt.Errorf("%w: of the scheduler callbacks or full can be recorded, not %s", ErrConfiguration, c.Scheduling)
+		wrong("of the scheduler callbacks or full can be recorded, not %s", c.Scheduling)
 	}
 	if c.Profile != "" && !slices.Contains(probes.Profiles(), c.Profile) {
-		return nil, fmt.Errorf("%w: profiles are minimal, standard or full, not %s", ErrConfiguration, c.Profile)
+		wrong("profiles are minimal, standard or full, not %s", c.Profile)
 	}
 	if !(c.MaxOverhead >= 0 && c.MaxOverhead <= 1) {
-		return nil, fmt.Errorf("%w: the overhead is limited to a part of a thread's time, from 0%% to 100%%", ErrConfiguration)
+		wrong("the overhead is limited to a part of a thread's time, from 0%% to 100%%")
 	}
 	if c.PIDs != "" {
 		if _, err := target.ParsePIDs(c.PIDs); err != nil {
-			return nil, err
+			problems = append(problems, err)
 		}
 	}
 	if c.Name != "" {
 		expression, err := regexp.Compile(c.Name)
 		if err != nil {
-			return nil, fmt.Errorf("%w: --name: %w", ErrConfiguration, err)
+			wrong("--name: %w", err)
 		}
 		result.name = expression
 	}
 	for _, text := range c.Attributes {
 		attribute, err := trace.ParseAttribute(text)
 		if err != nil {
-			return nil, fmt.Errorf("%w: --attribute: %w", ErrConfiguration, err)
+			wrong("--attribute: %w", err)
+			continue
 		}
 		if slices.ContainsFunc(result.attributes, func(other trace.Attribute) bool { return other.Key == attribute.Key }) {
-			return nil, fmt.Errorf("%w: --attribute: %s has two values", ErrConfiguration, attribute.Key)
+			wrong("--attribute: %s has two values", attribute.Key)
 		}
 		result.attributes = append(result.attributes, attribute)
 	}
 	if len(result.attributes) > maxAttributes {
-		return nil, fmt.Errorf("%w: a recording has at most %d attributes", ErrConfiguration, maxAttributes)
+		wrong("a recording has at most %d attributes", maxAttributes)
 	}
 	for _, list := range []struct {
 		flag        string
@@ -253,10 +261,13 @@ func (c Configuration) compile() (_ *compiled, err error) {
 		for _, text := range list.expressions {
 			expression, err := regexp.Compile(text)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrConfiguration, list.flag, err)
+				wrong("%s: %w", list.flag, err)
 			}
 			*list.into = append(*list.into, expression)
 		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	return result, nil
 }

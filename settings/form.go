@@ -14,6 +14,8 @@ type Form struct {
 	Words, Usage string
 	// Rivals are settings that exclude each other. If the command line has one of them, those of the file do not count.
 	Rivals []string
+	// Check returns what is wrong with a text for a setting that its flag takes; nil finds nothing.
+	Check func(name, text string) error
 	// Similar returns the name that was most likely meant, "" if none is like it.
 	Similar func(name string, names []string) string
 }

@@ -158,8 +158,40 @@ func (r *reading) readSetting(key, value *yaml.Node) {
 			r.complain(value.Line, "%s: %w", name, err)
 			return
 		}
+		r.check(name, texts, value)
 	}
 	r.settings = append(r.settings, s)
+}
+
+// check looks at each text of a setting by itself.
+func (r *reading) check(name string, texts []string, value *yaml.Node) {
+	if r.form.Check == nil {
+		return
+	}
+	for i, text := range texts {
+		line := value.Line
+		if value.Kind == yaml.SequenceNode {
+			line = value.Content[i].Line
+		}
+		if err := r.form.Check(name, text); err != nil {
+			r.complain(line, "%s: %w", name, err)
+		}
+	}
+}
+
+// Lines returns in which line of a file each setting stands. What is no such file has none.
+func Lines(file io.Reader) map[string]int {
+	lines := map[string]int{}
+	var document yaml.Node
+	if err := yaml.NewDecoder(io.LimitReader(file, MaxFile)).Decode(&document); err != nil || document.Content[0].Kind != yaml.MappingNode {
+		return lines
+	}
+	for i, key := range document.Content[0].Content {
+		if i%2 == 0 {
+			lines[key.Value] = key.Line
+		}
+	}
+	return lines
 }
 
 func (r *reading) complainOfName(key *yaml.Node) {

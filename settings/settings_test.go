@@ -95,6 +95,38 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// Each text of a setting is looked at by itself, and told with its own line.
+func TestCheckOfTexts(t *testing.T) {
+	f := form()
+	f.Check = func(name, text string) error {
+		if text == "poison" {
+			return fmt.Errorf("no %s in %s", text, name)
+		}
+		return nil
+	}
+	flags := pflag.NewFlagSet("tea", pflag.ContinueOnError)
+	new(tea).define(flags)
+	_, err := f.Apply("tea.yaml", strings.NewReader("guest: [ann, poison]\nadd:\n- milk\n- poison\n- poison\nkind: green\n"), flags, nil)
+	want := []string{"tea.yaml:1: guest: no poison in guest", "tea.yaml:4: add: no poison in add", "tea.yaml:5: add: no poison in add"}
+	if err == nil || !errors.Is(err, settings.ErrFile) {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.ReplaceAll(err.Error(), settings.ErrFile.Error()+": ", ""), "\n")
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLines(t *testing.T) {
+	for file, want := range map[string]map[string]int{
+		"": {}, "- a\n": {}, "a: [\n": {}, "# x\na: 1\n\nb: [1,\n 2]\nc: {}\n": {"a": 2, "b": 4, "c": 6},
+	} {
+		if got := settings.Lines(strings.NewReader(file)); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %v, want %v", file, got, want)
+		}
+	}
+}
+
 func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		file string
@@ -198,6 +230,7 @@ func FuzzApply(f *testing.F) {
 		if err != nil && !errors.Is(err, settings.ErrFile) {
 			t.Errorf("%q: %v", file, err)
 		}
+		_ = settings.Lines(strings.NewReader(file))
 		plain := !strings.ContainsAny(file, "&*!?<") // what JSON has no word for
 		if got, ok := s.Fits(file); ok && got && plain && err != nil {
 			t.Errorf("%q fits the schema: %v", file, err)

@@ -6,14 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/identity"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/settings"
+	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trigger"
+	"github.com/caret-bpf/caret-bpf/writer"
 )
 
 const (
@@ -30,8 +37,53 @@ func recordForm() *settings.Form {
 		Words:   commandSetting,
 		Usage:   "start this command, a list of words, and record it with its children from the first event, such as [ros2, launch, my_pkg, my.launch.py]",
 		Rivals:  []string{"pid", "name", "all", commandSetting},
+		Check:   checkSetting,
 		Similar: similar,
 	}
+}
+
+// bounds are settings that mean no bound where they are not set: 0 is none of them.
+var bounds = []string{
+	"duration", "max-rows", "keep-age", "keep-segments", "keep-total-age", "segment-period",
+}
+
+// checkSetting returns what is wrong with a text for a setting, as far as the text alone tells.
+func checkSetting(name, text string) (err error) {
+	switch name {
+	case "name", "select-node", "ignore-node", "select-topic", "ignore-topic":
+		_, err = regexp.Compile(text)
+	case "trigger":
+		_, err = trigger.Parse(text)
+	case "attribute":
+		_, err = trace.ParseAttribute(text)
+	case "mode":
+		_, err = writer.ParseMode(text)
+	case "pid":
+		_, err = target.ParsePIDs(text)
+	case "metrics":
+		_, err = parseMetrics(text)
+	default:
+		if slices.Contains(bounds, name) {
+			err = checkBound(text)
+		}
+	}
+	return err
+}
+
+// checkBound refuses bounds of nothing.
+func checkBound(text string) error {
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		number, err := strconv.ParseInt(text, 0, 64)
+		if err != nil {
+			return nil //nolint:nilerr // it is too large for one that is too small
+		}
+		duration = time.Duration(number)
+	}
+	if duration <= 0 {
+		return fmt.Errorf("%s is no bound: leave the setting out, and there is none", text)
+	}
+	return nil
 }
 
 // settingPatterns are what flags of record can be, by their types.
@@ -41,16 +93,6 @@ func settingPatterns() map[string]settings.Pattern {
 		sizeType:               {Text: `^[0-9]+([kKmMgGtT]([iI][bB])?)?$`, Integers: true},
 		new(percentage).Type(): {Text: `^[0-9]+(\.[0-9]+)?%$`},
 	}
-}
-
-// applyConfig sets the flags of record that the command line has not set, and returns the command to record.
-func applyConfig(c console, path string, flags *pflag.FlagSet, command []string) ([]string, error) {
-	f, err := openNamed(c.caller, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return recordForm().Apply(path, f, flags, command)
 }
 
 // openNamed opens a file that the user has named, with the rights of an identity. It waits for a pipe, but for no
@@ -154,9 +196,14 @@ func configCheckCommand() command {
 
 // checkConfig checks a file as record would.
 func checkConfig(c console, path string) error {
+	file, _, err := openSettings(c.caller, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
 	flags := pflag.NewFlagSet("record", pflag.ContinueOnError)
 	f := defineRecordFlags(flags)
-	command, err := applyConfig(c, path, flags, nil)
+	command, err := recordForm().Apply(path, file, flags, nil)
 	if err != nil {
 		return err
 	}
@@ -167,10 +214,34 @@ func checkConfig(c console, path string) error {
 	if configuration.PIDs == "" && configuration.Name == "" && len(command) == 0 {
 		configuration.All = true // the command line may name the processes
 	}
-	if err := configuration.Check(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	err = errors.Join(f.checkStart(false), configuration.Check())
+	if err == nil {
+		return nil
 	}
-	return nil
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	lines := settings.Lines(file)
+	var problems []error
+	for _, problem := range report.Parts(err) {
+		at := path
+		if line := lineOf(problem, lines); line > 0 {
+			at = fmt.Sprintf("%s:%d", path, line)
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", at, problem))
+	}
+	return errors.Join(problems...)
+}
+
+// namedFlag is a flag in a message.
+var namedFlag = regexp.MustCompile(`--([a-z-]+)`)
+
+// lineOf returns in which line the last of the settings stands that a message names; 0 where none does.
+func lineOf(problem error, lines map[string]int) (line int) {
+	for _, named := range namedFlag.FindAllStringSubmatch(problem.Error(), -1) {
+		line = max(line, lines[named[1]])
+	}
+	return line
 }
 
 func configSchemaCommand() command {

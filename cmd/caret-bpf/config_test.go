@@ -92,6 +92,49 @@ var settingsOf = map[string]struct {
 	"pid: nobody\n":          {beyond: true},
 	"buffer-size: 2G\n":      {beyond: true},
 	"max-overhead: 200%\n":   {beyond: true},
+
+	"all: true\nring: 30s\nmin-free: 2G\nkeep-total-size: 20G\nkeep-total-age: 720h\n": {valid: true},
+	"deferred-start: true\ncontrol: auto\n":                                            {valid: true},
+
+	"deferred-start: true\n":                       {beyond: true},
+	"keep-segments: 0\n":                           {beyond: true},
+	"keep-age: 0s\n":                               {beyond: true},
+	"max-rows: 0\n":                                {beyond: true},
+	"metrics: 0.0.0.0:9464\n":                      {beyond: true},
+	"ring: 30s\nkeep-size: 2G\n":                   {beyond: true},
+	"keep-size: 20G\nkeep-total-size: 10G\n":       {beyond: true},
+	"trigger: callbak over=1ms\n":                  {beyond: true},
+	"ring: 30s\ntrigger: manual do=rotate\n":       {beyond: true},
+	"command: [true]\ndeferred-start: true\n":      {beyond: true},
+	"attribute: [vehicle=a, route=b, vehicle=c]\n": {beyond: true},
+}
+
+// All that is wrong is told at once, with the line in which it stands: first of each setting, then of what contradicts
+// another.
+func TestConfigCheckTellsAll(t *testing.T) {
+	for text, want := range map[string][]string{
+		"name: (\nprofil: full\ntrigger:\n- manual\n- callbak over=1ms\n- callback\nselect-node: [/a, '[']\nkeep-segments: 0\nmode: 9\nmetrics: everywhere\n": {
+			":1: name: ", ":2: there is no setting", ":5: trigger: ", ":6: trigger: ", ":7: select-node: ", ":8: keep-segments: 0 is no bound", ":9: mode: ", ":10: metrics: ",
+		},
+		"all: true\nname: a\nring: 30s\ndeferred-start: true\nkeep-age: 1h\nmax-size: 1G\nkeep-total-age: 1m\n": {
+			":4: wrong usage: --deferred-start", ":2: invalid configuration: name the processes", ":5: invalid configuration: --ring", ":6: invalid configuration: --max-rows",
+			":7: invalid configuration: --keep-total-age",
+		},
+	} {
+		file := writeSettings(t, text)
+		code, _, problems := runCommand("config", "check", file)
+		if code != exitUsage {
+			t.Errorf("exit code %d", code)
+		}
+		for _, line := range want {
+			if !strings.Contains(problems, file+line) {
+				t.Errorf("no %q in\n%s", line, problems)
+			}
+		}
+		if got := strings.Count(problems, file+":"); got != len(want) {
+			t.Errorf("%d problems, want %d:\n%s", got, len(want), problems)
+		}
+	}
 }
 
 func TestConfigCheck(t *testing.T) {

@@ -24,15 +24,27 @@ func listenForMetrics(c console, where string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(where, socketPrefix); ok {
 		return control.Listen(path, c.caller, c.caller)
 	}
-	address, err := netip.ParseAddrPort(where)
-	if err != nil || !address.Addr().IsLoopback() {
-		return nil, fmt.Errorf("%w: --metrics: %q is neither unix:PATH nor an address of this machine alone, such as 127.0.0.1:9464", errUsage, where)
+	address, err := parseMetrics(where)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --metrics: %w", errUsage, err)
 	}
 	listener, err := net.Listen("tcp", address.String())
 	if err != nil {
 		return nil, fmt.Errorf("--metrics: %w: choose another port", err)
 	}
 	return listener, nil
+}
+
+// parseMetrics reads an address of --metrics; that of a Unix socket is the zero one.
+func parseMetrics(where string) (address netip.AddrPort, err error) {
+	if strings.HasPrefix(where, socketPrefix) {
+		return address, nil
+	}
+	address, err = netip.ParseAddrPort(where)
+	if err != nil || !address.Addr().IsLoopback() {
+		return address, fmt.Errorf("%q is neither unix:PATH nor an address of this machine alone, such as 127.0.0.1:9464", where)
+	}
+	return address, nil
 }
 
 // maxScrapers bounds the connections: everybody on the machine can make them, and each takes a descriptor.

@@ -53,8 +53,8 @@ func recordCommand() command {
 						again = readingCopy(again, named)
 					}
 				}
-				if f.configuration.DeferredStart && f.control == "" && !*background {
-					return fmt.Errorf("%w: --%s needs --control, by which the recording is started", errUsage, deferredFlag)
+				if err := f.checkStart(*background); err != nil {
+					return err
 				}
 				if *background {
 					return recordInBackground(ctx, c, again[1:], f.control)
@@ -150,6 +150,14 @@ func textsOf[T ~string](names []T) (texts []string) {
 		texts = append(texts, string(name))
 	}
 	return texts
+}
+
+// checkStart refuses a recording that nobody can start. One in the background has a socket of its own.
+func (f *recordFlags) checkStart(background bool) error {
+	if f.configuration.DeferredStart && f.control == "" && !background {
+		return fmt.Errorf("%w: --%s needs --control, by which the recording is started", errUsage, deferredFlag)
+	}
+	return nil
 }
 
 // finish returns what is to be recorded; command is what is to be started, if anything.
