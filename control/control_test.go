@@ -358,6 +358,36 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
+// What there is no path or no method for is answered in the form of all that is not done.
+func TestWhatIsNotServed(t *testing.T) {
+	path, _ := serveFake(t, new(fake))
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	for request, want := range map[string]int{
+		"GET /v1/nothing": http.StatusNotFound, "GET /": http.StatusNotFound, "POST " + pathStatus: http.StatusMethodNotAllowed, "GET " + pathStop: http.StatusMethodNotAllowed,
+	} {
+		method, asked, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://recording"+asked, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var problem Problem
+		err = json.NewDecoder(got.Body).Decode(&problem)
+		_ = got.Body.Close()
+		if err != nil || got.StatusCode != want || got.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(problem.Error, request+": ") {
+			t.Errorf("%s: %d, %v, %+v, %v", request, got.StatusCode, got.Header, problem, err)
+		}
+		if allowed := got.Header.Get("Allow"); (want == http.StatusMethodNotAllowed) != (allowed != "") {
+			t.Errorf("%s: allowed is %q", request, allowed)
+		}
+	}
+}
+
 // Nobody but root and the owner gets an answer, whatever the permissions of the socket.
 func TestStrangersAreNotAnswered(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -115,8 +115,31 @@ func handler(recording Recording, unavailable func(error) bool) http.Handler {
 	for _, r := range routes(recording, unavailable) {
 		answers.HandleFunc(r.method+" "+r.path, r.answer)
 	}
-	return http.MaxBytesHandler(answers, maxRequest)
+	return http.MaxBytesHandler(explainRefusals(answers), maxRequest)
 }
+
+// explainRefusals answers what there is no route for as all else that fails.
+func explainRefusals(answers *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := answers.Handler(r); pattern != "" {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		refused := &refusal{header: w.Header(), code: http.StatusNotFound}
+		answers.ServeHTTP(refused, r)
+		answer(w, refused.code, Problem{fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, http.StatusText(refused.code))})
+	})
+}
+
+// refusal takes the code and the header of an answer, and no text.
+type refusal struct {
+	header http.Header
+	code   int
+}
+
+func (r *refusal) Header() http.Header            { return r.header }
+func (r *refusal) WriteHeader(code int)           { r.code = code }
+func (r *refusal) Write(text []byte) (int, error) { return len(text), nil }
 
 // routes are all requests that are answered.
 func routes(recording Recording, unavailable func(error) bool) []route {

@@ -33,18 +33,16 @@ const askPatience = 5 * time.Second
 func ctlListCommand() command {
 	return command{
 		name: "list", summary: "list the recordings with --control auto that you may ask",
-		examples: []string{"caret-bpf ctl list", "sudo caret-bpf ctl list"},
-		define: func(*pflag.FlagSet) func(context.Context, console, []string) error {
+		examples: []string{"caret-bpf ctl list", "sudo caret-bpf ctl list", "caret-bpf ctl list --json | jq -r '.[].socket'"},
+		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			asJSON := flags.Bool("json", false, "print the answer as JSON")
 			return func(ctx context.Context, c console, arguments []string) error {
 				if err := noArguments(arguments); err != nil {
 					return err
 				}
 				found, denied := askAll(ctx, c.findSockets())
-				for _, r := range found {
-					fmt.Fprintf(c.out, "%s  PID %d  %s  %s  %s\n", r.socket, r.status.PID, r.status.State, elapsed(r.status), report.Printable(r.status.Output))
-				}
-				if len(found) == 0 {
-					fmt.Fprintln(c.out, "no recording with --control auto answers")
+				if err := printServed(c.out, found, *asJSON); err != nil {
+					return err
 				}
 				for _, err := range denied {
 					fmt.Fprintln(c.err, "warning:", report.Printable(err.Error()))
@@ -55,10 +53,27 @@ func ctlListCommand() command {
 	}
 }
 
+// printServed lists recordings.
+func printServed(w *output, found []served, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, append([]served{}, found...)) // none are a list, too
+	}
+	for _, r := range found {
+		if _, err := fmt.Fprintf(w, "%s  PID %d  %s  %s  %s\n", r.Socket, r.PID, r.State, elapsed(r.Status), report.Printable(r.Output)); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(w, "no recording with --control auto answers")
+		return err
+	}
+	return nil
+}
+
 // served is a recording that answers.
 type served struct {
-	socket string
-	status control.Status
+	Socket string `json:"socket"`
+	control.Status
 }
 
 // askAll returns the recordings that answer, and what became of the others, but for those that nobody serves any more.
@@ -98,11 +113,11 @@ func (f *ctlFlags) client(ctx context.Context, c console) (*control.Client, erro
 	found, problems := askAll(ctx, c.findSockets())
 	switch {
 	case len(found) == 1:
-		return control.NewClient(found[0].socket), nil
+		return control.NewClient(found[0].Socket), nil
 	case len(found) > 1:
 		var sockets []string
 		for _, r := range found {
-			sockets = append(sockets, r.socket)
+			sockets = append(sockets, r.Socket)
 		}
 		return nil, fmt.Errorf("%w: there are several recordings; name one with --socket: %s", errUsage, strings.Join(sockets, ", "))
 	}
