@@ -40,8 +40,8 @@ func TestWhereMetricsAreServed(t *testing.T) {
 	}
 }
 
-// scrapeAt asks for metrics in the name of a host. Without an answer the code is 0.
-func scrapeAt(t *testing.T, network, address, host string) (code int, text string) {
+// scrapeFor asks for metrics in the name of a host. Without an answer the code is 0.
+func scrapeFor(t *testing.T, network, address, host string) (code int, text string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -80,7 +80,7 @@ func TestHostsOfScrapes(t *testing.T) {
 		stop := serveMetrics(listener, m)
 		defer stop()
 		for host, want := range map[string]int{"localhost": http.StatusOK, "127.0.0.1:9464": http.StatusOK, "[::1]": http.StatusOK, "rebound.example": others} {
-			code, text := scrapeAt(t, network, listener.Addr().String(), host)
+			code, text := scrapeFor(t, network, listener.Addr().String(), host)
 			if code != want || strings.Contains(text, scanned) != (want == http.StatusOK) {
 				t.Errorf("%s for %s: %d, %s", network, host, code, text)
 			}
@@ -96,11 +96,11 @@ func TestScraping(t *testing.T) {
 		t.Fatal(err)
 	}
 	observer.Rows[0](&trace.Batch{Publishes: []trace.Publish{{TopicName: "/scan"}}})
-	if code, text := scrapeAt(t, "unix", path, "recording"); code != http.StatusOK || !strings.Contains(text, scanned) {
+	if code, text := scrapeFor(t, "unix", path, "recording"); code != http.StatusOK || !strings.Contains(text, scanned) {
 		t.Errorf("%d, %s", code, text)
 	}
 	stop()
-	if code, _ := scrapeAt(t, "unix", path, "recording"); code != 0 {
+	if code, _ := scrapeFor(t, "unix", path, "recording"); code != 0 {
 		t.Error("it is answered after the end")
 	}
 	observer = session.Observer{}
