@@ -30,17 +30,24 @@ type prefixes struct {
 	// named are those that the user did, installed is where distributions are, each in a folder of its own.
 	named     []string
 	installed string
-	caller    *identity.Identity
-	finder    *target.Finder
-	planner   *planner
-	known     *knownFiles
-	journal   *journal
+	// environment is the recorder's where processes begin by themselves: they may have it from the same shell. A command
+	// has it, and is looked at itself.
+	environment func(name string) string
+	caller      *identity.Identity
+	finder      *target.Finder
+	planner     *planner
+	known       *knownFiles
+	journal     *journal
 }
 
 func newPrefixes(
 	c *compiled, options Options, finder *target.Finder, planner *planner, known *knownFiles, journal *journal,
 ) *prefixes {
-	return &prefixes{c.Prefixes, cmp.Or(options.Installed, installedROS), options.Caller, finder, planner, known, journal}
+	environment := os.Getenv
+	if len(c.Command) > 0 {
+		environment = func(string) string { return "" }
+	}
+	return &prefixes{c.Prefixes, cmp.Or(options.Installed, installedROS), environment, options.Caller, finder, planner, known, journal}
 }
 
 // searched are prefixes that programs to come see together, and what they are called to the user.
@@ -49,13 +56,15 @@ type searched struct {
 	// folders hold prefixes of packages, or are prefixes themselves.
 	folders  []string
 	prefixes []string
+	// libraries is a list of folders as the dynamic linker takes it (LD_LIBRARY_PATH).
+	libraries string
 	// named says that the user did, and wants to know when nothing was found.
 	named bool
 	// seen is what earlier recordings have seen.
 	seen knownfiles.Installation
 }
 
-// toSearch are those that the user named, together, and each distribution that is installed.
+// toSearch are those that the user named, together, those of the environment, and each distribution that is installed.
 func (p *prefixes) toSearch() []searched {
 	var installed []string
 	_ = p.caller.Run(func() error {
@@ -80,6 +89,12 @@ func (p *prefixes) toSearch() []searched {
 		installed = slices.DeleteFunc(slices.Clone(installed), func(prefix string) bool {
 			return slices.Contains(p.named, prefix) || slices.Contains(together.prefixes, prefix)
 		})
+	}
+	own := searched{name: "the environment", libraries: p.environment("LD_LIBRARY_PATH")}
+	own.prefixes = slices.DeleteFunc(filepath.SplitList(p.environment("AMENT_PREFIX_PATH")), func(prefix string) bool { return !filepath.IsAbs(prefix) })
+	own.prefixes = own.prefixes[:min(len(own.prefixes), maxPrefixes)]
+	if len(own.prefixes) > 0 || own.libraries != "" {
+		all = append(all, own)
 	}
 	for _, prefix := range installed {
 		all = append(all, searched{name: prefix, prefixes: []string{prefix}})
@@ -130,7 +145,7 @@ func (p *prefixes) plan(ctx context.Context, one *prepared) error {
 		one.prefixes = slices.Concat(packages, one.prefixes)
 	}
 	var err error
-	if one.waiting, one.process, err = p.startGuide(ctx, one.prefixes); err != nil {
+	if one.waiting, one.process, err = p.startGuide(ctx, one.prefixes, one.libraries); err != nil {
 		return err
 	}
 	one.process.Expect(one.seen.Files)
@@ -150,11 +165,15 @@ func (p *prefixes) seenBefore() (all []searched) {
 	return all
 }
 
-// startGuide starts a process that waits, for nothing, in an environment that names prefixes. Its files are looked at
-// with the rights of the user who called, and nobody waits for them for ever.
-func (p *prefixes) startGuide(ctx context.Context, prefixes []string) (*launch.Command, *target.Process, error) {
+// startGuide starts a process that waits, for nothing, in an environment that names prefixes and folders of libraries.
+// Its files are looked at with the rights of the user who called, and nobody waits for them for ever.
+func (p *prefixes) startGuide(ctx context.Context, prefixes []string, libraries string) (*launch.Command, *target.Process, error) {
+	environment := []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")}
+	if libraries != "" {
+		environment = append(environment, "LD_LIBRARY_PATH="+libraries)
+	}
 	// It never becomes the command, which only has to be a program.
-	waiting, err := launch.Start(p.finder, p.caller, []string{"/proc/self/exe"}, []string{"AMENT_PREFIX_PATH=" + strings.Join(withoutColons(prefixes), ":")})
+	waiting, err := launch.Start(p.finder, p.caller, []string{"/proc/self/exe"}, environment)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +186,7 @@ func (p *prefixes) startGuide(ctx context.Context, prefixes []string) (*launch.C
 
 // packagesIn are the prefixes in folders that the user named.
 func (p *prefixes) packagesIn(ctx context.Context, folders []string) (prefixes []string, err error) {
-	waiting, process, err := p.startGuide(ctx, nil)
+	waiting, process, err := p.startGuide(ctx, nil, "")
 	defer waiting.Discard()
 	if err != nil {
 		return nil, err

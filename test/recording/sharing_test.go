@@ -207,7 +207,8 @@ func functionIn(t *testing.T, library, name string) (offset, size uint64) {
 }
 
 // TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is probed
-// for itself, other processes that map them are not, the user is told, and in the end no file stays open.
+// for itself, other processes that map them are not, the user is told, and in the end no file stays open. The recorder's
+// environment, which is the caller's, changes nothing.
 func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	requireRecording(t)
 	const stranger = 4343
@@ -225,7 +226,14 @@ func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	waitUntilHeld(t, bystander.PID())
 	untouched := textOf(t, bystander.PID(), directory)
 	prefix := uniqueName("apart")
+	t.Setenv("LD_LIBRARY_PATH", directory)
 	r := record(t, session.Configuration{Name: prefix})
+	if !r.said("the environment: what processes do first in") {
+		t.Error("the environment's libraries were not looked for")
+	}
+	if !slices.Equal(textOf(t, bystander.PID(), directory), untouched) {
+		t.Error("another process is probed because the environment leads to its libraries")
+	}
 	n := start(prefix)
 	waitUntilHeld(t, n.PID())
 	r.waitForMessage(fmt.Sprintf("PID %d (ros_node): ", n.PID()))

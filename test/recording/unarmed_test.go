@@ -142,6 +142,36 @@ func TestPrefixesAreProbedBefore(t *testing.T) {
 	})
 }
 
+// TestEnvironmentIsProbedBefore records by name programs that begin later, with their libraries where the recorder's
+// environment says: nothing is missing.
+func TestEnvironmentIsProbedBefore(t *testing.T) {
+	forEachLayout(t, func(t *testing.T, l layout) {
+		prefix := filepath.Join(t.TempDir(), "package")
+		if err := os.MkdirAll(prefix, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		libraries := standin.Directory(t, l.distro, false)
+		if err := os.Symlink(libraries, filepath.Join(prefix, "lib")); err != nil {
+			t.Fatal(err)
+		}
+		for variable, value := range map[string]string{"AMENT_PREFIX_PATH": "relative:" + prefix, "LD_LIBRARY_PATH": libraries} {
+			t.Run(variable, func(t *testing.T) {
+				t.Setenv(variable, value)
+				name := uniqueName("environment")
+				r := record(t, session.Configuration{Name: name}, func(o *session.Options) { o.Installed = t.TempDir() })
+				n := startReadyNode(t, l, "--rate 50 --nodes 2 --prefix "+name)
+				r.waitForRows(trace.TableCallback, enough)
+				truth := n.stop()
+				data := r.stop()
+				if from, to, found := unarmed(data, n.PID()); found {
+					t.Errorf("files were not probed for %d ns", to-from)
+				}
+				requireExactProcess(t, data, truth, r.span(data, n.PID()), oracle.Circumstances{})
+			})
+		}
+	})
+}
+
 // TestFilesOfEarlierRecordingsAreProbedBefore launches the same programs twice, with their libraries where nothing says
 // that there are any: the second time nothing is missing.
 func TestFilesOfEarlierRecordingsAreProbedBefore(t *testing.T) {
