@@ -420,6 +420,26 @@ func TestProcessForks(t *testing.T) {
 	}
 }
 
+// TestChildrenOfPIDsAreLeft lets a process that is recorded by its PID fork: the child was not named, and is not
+// recorded.
+func TestChildrenOfPIDsAreLeft(t *testing.T) {
+	requireRecording(t)
+	n := startReadyNode(t, oneLayout, "--publish-only --topics 2 --rate 50 --on-signal fork --ground-truth-sync 1")
+	r := record(t, session.Configuration{PIDs: n.pidText()})
+	r.waitForRows(trace.TableCallback, enough)
+	n.Signal(syscall.SIGUSR1)
+	path := n.GroundTruthFile() + ".child"
+	waitForLines(t, path, "callback", linesOf(t, path, "callback")+enough)
+	data := r.stop()
+	truth := n.stop()
+	child := int32(parseCut(t, path).Header.PID)
+	if slices.ContainsFunc(data.Callbacks, func(row trace.Callback) bool { return row.PID == child }) ||
+		slices.ContainsFunc(data.Processes, func(row trace.Process) bool { return row.PID == child }) {
+		t.Errorf("the child, PID %d, is recorded", child)
+	}
+	requireExactProcess(t, data, truth, r.span(data, n.PID()), oracle.Circumstances{Found: true})
+}
+
 // TestProcessExecs lets a process that is recorded by its PID become another program. That is recorded as well, all of
 // it.
 func TestProcessExecs(t *testing.T) {
