@@ -15,6 +15,12 @@ type measured struct {
 	kind, name string
 }
 
+// The kinds of latencies that Diff compares. Their names are what Lasting says.
+const (
+	ComparedCallback      = "callback"
+	ComparedCommunication = "communication"
+)
+
 // measuredSide is what Diff compares: what the recordings of one side have.
 type measuredSide struct {
 	entities  map[measured]int // in how many recordings they are
@@ -80,7 +86,7 @@ func (q *Query) callbackSeries(ctx context.Context, span trace.Span) (map[measur
 	}
 	return named(gathered, func(c *system.Callback) measured {
 		label := LabelOf(c)
-		return measured{"callback", label.Lasting()}
+		return measured{ComparedCallback, label.Lasting()}
 	}), nil
 }
 
@@ -97,7 +103,7 @@ func (q *Query) communicationSeries(ctx context.Context, span trace.Span) (map[m
 	}
 	return named([]*seriesBy[routeBy]{gathered}, func(by routeBy) measured {
 		label := labelOfRoute(by.publisher, by.subscription, by.transport)
-		return measured{"communication", fmt.Sprintf("%s %s → %s (%s)", label.Topic, label.PublisherNode, label.SubscriptionNode, label.Transport)}
+		return measured{ComparedCommunication, label.Lasting()}
 	}), nil
 }
 
@@ -139,6 +145,11 @@ func named[K comparable](parts []*seriesBy[K], name func(K) measured) map[measur
 // Lasting names a callback by what is the same from run to run: node, kind, topic or period, and symbol.
 func (l *CallbackLabel) Lasting() string {
 	return fmt.Sprintf("%s %s %s", l.Node, describeTrigger(l.Kind, l.Topic, l.Period), l.Symbol)
+}
+
+// Lasting names a communication by what is the same from run to run.
+func (l *CommunicationLabel) Lasting() string {
+	return fmt.Sprintf("%s %s → %s (%s)", l.Topic, l.PublisherNode, l.SubscriptionNode, l.Transport)
 }
 
 func describeTrigger(kind trace.CallbackKind, topic string, period trace.Optional[int64]) string {

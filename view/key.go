@@ -29,6 +29,8 @@ var forms = map[string][][]string{
 	"topics":         {{}},
 	"loads":          {{}},
 	"losses":         {{}},
+	"delays":         {{}},
+	"offcpus":        {{}},
 	"compare":        {{}},
 	"paths":          {{}, {"from", "to"}},
 	"path":           {{"path"}},

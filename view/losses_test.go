@@ -95,7 +95,7 @@ func TestUncertainLosses(t *testing.T) {
 	}
 }
 
-// Times off the CPU are told of exact tiles: blocked until the thread was woken, and runnable until it ran.
+// Times off the CPU are told of exact tiles: blocked until the thread was woken, and then until it ran.
 func TestOffCPU(t *testing.T) {
 	rows := timers()
 	rows.Callbacks = []trace.Callback{ran(1, 0x10, 0, 100, trace.CallbackComplete, 0)}
@@ -114,7 +114,7 @@ func TestOffCPU(t *testing.T) {
 	for i, want := range []struct {
 		kind     string
 		from, to int64
-	}{{"runnable", 10, 20}, {"blocked", 30, 44}, {"runnable", 44, 50}, {"blocked", 60, 70}} {
+	}{{"preempted", 10, 20}, {"blocked", 30, 44}, {"woken", 44, 50}, {"blocked", 60, 70}} {
 		if i >= len(got.Kind) || got.Kind[i] != want.kind || got.From[i] != want.from || got.To[i] != want.to {
 			t.Fatalf("time %d: %+v, want %+v", i, got, want)
 		}

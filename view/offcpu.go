@@ -17,19 +17,22 @@ const offCPUMargin = 1_000_000_000
 // offCPU are the times in which threads were off the CPU in an exact tile.
 type offCPU struct {
 	Thread []int `json:"thread"`
-	// Kind is runnable or blocked.
+	// Kind is preempted, blocked or woken.
 	Kind []string `json:"kind"`
 	From []int64  `json:"from"`
 	To   []int64  `json:"to"`
-	// Other is the command of the thread that got the CPU or that ran where this one was woken; null if none is known.
+	// Other is the command of the thread that got the CPU of one that was preempted, or else of the one that ran where it
+	// was woken; null if none is known.
 	Other []*string `json:"other"`
 	// More says that there are more than these.
 	More bool `json:"more"`
 }
 
 const (
-	runnable = "runnable"
-	blocked  = "blocked"
+	preempted = "preempted"
+	blocked   = "blocked"
+	// woken: it was awake again, and did not run yet.
+	woken = "woken"
 )
 
 func (v *View) offCPU(ctx context.Context, t tile) (*offCPU, error) {
@@ -56,7 +59,7 @@ func (v *View) offCPU(ctx context.Context, t tile) (*offCPU, error) {
 	return o, err
 }
 
-// addOffCPU adds a time: the thread was blocked until it was woken, and could run from then on.
+// addOffCPU adds a time: one that was blocked was so until it was woken.
 func (v *View) addOffCPU(o *offCPU, t tile, row *trace.Sched) {
 	id, known := v.timelineEntities.threads[analyze.Thread{Process: row.ProcessKey, TID: row.TID}]
 	from, to := v.since(row.SchedOutTimestamp), v.since(row.SchedInTimestamp)
@@ -68,15 +71,15 @@ func (v *View) addOffCPU(o *offCPU, t tile, row *trace.Sched) {
 		o.Other = append(o.Other, orNull(row.OtherCommand))
 	}
 	if row.Kind != trace.SchedBlocked {
-		add(runnable, from, to)
+		add(preempted, from, to)
 		return
 	}
-	woken := to
+	waking := to
 	if row.WakingTimestamp.Valid {
-		woken = min(to, max(from, v.since(row.WakingTimestamp.Value)))
+		waking = min(to, max(from, v.since(row.WakingTimestamp.Value)))
 	}
-	add(blocked, from, woken)
-	if woken < to {
-		add(runnable, woken, to)
+	add(blocked, from, waking)
+	if waking < to {
+		add(woken, waking, to)
 	}
 }

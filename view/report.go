@@ -186,7 +186,7 @@ func (r *reportAnswers) addWhole(ctx context.Context) error {
 	if err := r.put(newKey("recording"), recording, lacks); err != nil {
 		return err
 	}
-	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "compare"} {
+	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "compare"} {
 		asking, lacks := warningIn(ctx)
 		answer, err := r.view.answer(asking, newKey(name))
 		if err != nil {

@@ -12,8 +12,11 @@ import (
 // worstFirst is the order of latencies in the commands' answers.
 var worstFirst = report.Order{Column: "p99"}
 
-// longestFirst is the order of their answers to where the time went.
-var longestFirst = report.Order{Column: "longest"}
+// longestFirst is the order of their answers to where the time went, mostFirst that of what kept threads off the CPU.
+var (
+	longestFirst = report.Order{Column: "longest"}
+	mostFirst    = report.Order{Column: "total"}
+)
 
 // loadInterval is the commands' for the peak of a load.
 const loadInterval = int64(time.Second)
@@ -125,6 +128,40 @@ func (v *View) callbackTable(ctx context.Context) (*callbackTable, error) {
 	return t, err
 }
 
+// delayTable are the rows of `latency callback --before`; nil where that was not recorded.
+func (v *View) delayTable(ctx context.Context) (*idTable, error) {
+	return newSchedulingTable(ctx, v, longestFirst, func(q *analyze.Query) ([]analyze.CallbackDelay, error) {
+		return q.CallbackDelays(ctx, nil)
+	}, func(d *analyze.CallbackDelay) analyze.CallbackLabel { return d.CallbackLabel })
+}
+
+// offCPUTable are the rows of `latency callback --off-cpu`; nil where that was not recorded.
+func (v *View) offCPUTable(ctx context.Context) (*idTable, error) {
+	return newSchedulingTable(ctx, v, mostFirst, func(q *analyze.Query) ([]analyze.CallbackOffCPU, error) {
+		return q.CallbackOffCPU(ctx, nil)
+	}, func(o *analyze.CallbackOffCPU) analyze.CallbackLabel { return o.CallbackLabel })
+}
+
+func newSchedulingTable[T any](ctx context.Context, v *View, order report.Order, ask func(*analyze.Query) ([]T, error), label func(*T) analyze.CallbackLabel) (*idTable, error) {
+	var rows []T
+	err := v.plain.all(ctx, func(q *analyze.Query) (err error) {
+		rows, err = ask(q)
+		return err
+	})
+	if errors.Is(err, analyze.ErrNoTimesOffCPU) {
+		return nil, nil
+	}
+	if err == nil {
+		err = report.Sort(rows, order, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &idTable{IDs: idsOf(rows, func(row *T) *int32 { return v.ofCallback(label(row)) })}
+	t.JSONRows, err = report.NewJSONRows(rows)
+	return t, err
+}
+
 func idsOf[T any](rows []T, id func(*T) *int32) []*int32 {
 	ids := make([]*int32, len(rows))
 	for i := range rows {
@@ -196,10 +233,3 @@ func (v *View) loadTable(ctx context.Context) (*loadTable, error) {
 	return t, err
 }
 
-// compare is the answer of `diff`, nil without a baseline.
-func (v *View) compare(ctx context.Context) (*analyze.Difference, error) {
-	if len(v.options.Baseline) == 0 {
-		return nil, nil
-	}
-	return analyze.Diff(ctx, v.options.Baseline, v.options.Datasets, analyze.DiffOptions{})
-}

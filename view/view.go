@@ -194,6 +194,10 @@ func (v *View) answer(ctx context.Context, k key) (any, error) {
 		return v.loadTable(ctx)
 	case "losses":
 		return v.losses(ctx)
+	case "delays":
+		return v.delayTable(ctx)
+	case "offcpus":
+		return v.offCPUTable(ctx)
 	case "compare":
 		return v.compare(ctx)
 	case "paths":

@@ -145,6 +145,8 @@ func TestViewAnswersAsTheCommandsDo(t *testing.T) {
 			}{
 				{[]string{"latency", "callback"}, callbacks.jsonTable},
 				{[]string{"latency", "callback", "--why"}, callbacks.Parts},
+				{[]string{"latency", "callback", "--before"}, answerOf[jsonTable](t, v, "delays")},
+				{[]string{"latency", "callback", "--off-cpu"}, answerOf[jsonTable](t, v, "offcpus")},
 				{[]string{"latency", "communication"}, communications},
 				{[]string{"period"}, timers},
 				{[]string{"period", "--of", "topic"}, topics},

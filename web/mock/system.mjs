@@ -115,7 +115,7 @@ export function makeSystem(rounds = 10000) {
     offcpu: ({ level, index }) => {
       const [from, to] = spanOf(Number(level), Number(index));
       const own = overlapping(executions, from, to, ({ begin: at }) => at, ({ begin: at, end }) => end ?? at).filter(({ callback }) => callback === 3).slice(0, 4000);
-      return { thread: own.map(({ thread }) => thread), kind: own.map((_, i) => (i % 2 ? "blocked" : "runnable")), from: own.map(({ begin: at }) => at + 1e5), to: own.map(({ begin: at }) => at + 3e5), other: own.map(() => null) };
+      return { thread: own.map(({ thread }) => thread), kind: own.map((_, i) => ["preempted", "blocked", "woken"][i % 3]), from: own.map(({ begin: at }) => at + 1e5), to: own.map(({ begin: at }) => at + 3e5), other: own.map((_, i) => [null, "hog", "kworker/0:1"][i % 3]) };
     },
     path: () => {
       const hops = pathNodes.slice(1).flatMap((node, i) => [{ kind: "communication", name: topics[pathTopics[i]].name, at: 2 * i }, ...(i + 2 < pathNodes.length ? [{ kind: "node", name: nodes[node].name, at: 2 * i + 1 }] : [])]);

@@ -12,7 +12,7 @@ const units: Record<string, Unit> = {
   pid: "identifier", tid: "identifier", publisher_pid: "identifier", subscription_pid: "identifier", hop: "identifier",
 };
 for (const name of ["min", "mean", "p50", "p90", "p99", "p99_9", "max", "period", "timer_period", "busy", "recorded", "clock_uncertainty",
-  "executor", "other_callbacks", "wakeup_latency", "longest", "longest_wakeup_latency", "behind_time", "latency", "median_a", "median_b", "change"]) {
+  "total", "executor", "other_callbacks", "wakeup_latency", "longest", "longest_wakeup_latency", "behind_time", "latency", "median_a", "median_b", "change"]) {
   units[name] = "duration";
 }
 

@@ -6,8 +6,9 @@ import { exactDuration, count, duration, several, time } from "./format";
 import { fillWith } from "./failure";
 import { seriesKey } from "./keys";
 import type { Losses, Measure, Series, Subject } from "./model";
+import { changeAddress, timesParameter } from "./router";
 import { lossesLack } from "./views/page";
-import { histogramPlot, seriesPlot, showDuration, showRate, type Show } from "./plot";
+import { histogramPlot, lossKey, seriesPlot, showDuration, showRate, type Show } from "./plot";
 
 const measuresOf: Record<Subject, Measure[]> = {
   callback: ["latency", "period", "frequency"],
@@ -15,32 +16,50 @@ const measuresOf: Record<Subject, Measure[]> = {
   topic: ["period", "frequency"],
 };
 
-export function measuredPanel(app: App, subject: Subject, id: number, losses: Losses | null, signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
+/** What is measured, and of which time, is in the address. */
+export function measuredPanel(app: App, subject: Subject, id: number, losses: Losses | null, parameters: URLSearchParams, signal: AbortSignal): { element: HTMLElement; ready: Promise<void> } {
   const { recording, source } = app;
-  let measure: Measure = measuresOf[subject][0]!;
-  let logarithmic = false;
-  let [from, to] = [0, recording.duration];
-  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "measure" });
+  const measures = measuresOf[subject];
+  let measure: Measure = measures.find((known) => known === parameters.get("measure")) ?? measures[0]!;
+  let logarithmic = parameters.get("scale") === "log";
+  let { from, to } = timesParameter(parameters, recording.duration);
   const body = h("div", { class: "measured" });
   let scope: AbortController | null = null;
+
+  // They stay while what is below them changes, so that keys go on with them.
+  const tabs = measures.map((other) => button(other, () => {
+    measure = other;
+    changeAddress({ measure });
+    void show();
+  }));
+  const times = h("span", { class: "quiet", role: "status" });
+  const zooms = h("span", { class: "tabs", role: "group", "aria-label": "time" },
+    button("‹", () => range(from - (to - from) / 2, to - (to - from) / 2), { "aria-label": "earlier" }),
+    button("−", () => range(from - (to - from) / 2, to + (to - from) / 2), { "aria-label": "less close" }),
+    button("+", () => range(from + (to - from) / 4, to - (to - from) / 4), { "aria-label": "closer" }),
+    button("›", () => range(from + (to - from) / 2, to + (to - from) / 2), { "aria-label": "later" }),
+    button("all", () => range(0, recording.duration), { "aria-label": "whole recording" }));
 
   function show(): Promise<void> {
     scope?.abort();
     scope = new AbortController();
     const inner = scope.signal;
     signal.addEventListener("abort", () => scope?.abort(), { signal: inner });
-    tabs.replaceChildren(...measuresOf[subject].map((other) => button(other, () => {
-      measure = other;
-      void show();
-    }, { "aria-pressed": String(other === measure) })));
-    if (from > 0 || to < recording.duration) {
-      tabs.append(h("span", { class: "quiet" }, ` ${time(from, 1e6)} to ${time(to, 1e6)} `), button("whole recording", () => range(0, recording.duration)));
-    }
-    return fillWith(body, () => source.get<Series>(seriesKey(subject, id, measure, from, to), inner), (series) => [plots(series, inner)], inner);
+    measures.forEach((other, i) => tabs[i]!.setAttribute("aria-pressed", String(other === measure)));
+    times.textContent = from > 0 || to < recording.duration ? `${time(from, (to - from) / 1000)} to ${time(to, (to - from) / 1000)}` : "";
+    zooms.hidden = !source.holds(seriesKey(subject, id, measure, 1, 2));
+    const hadFocus = body.querySelector(".plot")?.contains(document.activeElement) ?? false;
+    const shown = fillWith(body, () => source.get<Series>(seriesKey(subject, id, measure, from, to), inner), (series) => [plots(series, inner)], inner);
+    return hadFocus ? shown.then(() => { if (!inner.aborted) body.querySelector<HTMLElement>(".plot")?.focus(); }) : shown;
   }
 
+  /** Shows a part of the time, which is moved into the recording. */
   function range(a: number, b: number): void {
-    [from, to] = [Math.max(0, Math.floor(a)), Math.min(recording.duration, Math.ceil(b))];
+    const length = Math.min(recording.duration, Math.max(1000, b - a));
+    const begin = Math.min(Math.max(0, a), recording.duration - length);
+    [from, to] = [Math.floor(begin), Math.min(recording.duration, Math.ceil(begin + length))];
+    const isAll = from === 0 && to === recording.duration;
+    changeAddress({ begin: isAll ? null : from, end: isAll ? null : to });
     void show();
   }
 
@@ -59,7 +78,7 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
       lack ? h("p", { class: "quiet" }, lack) : null,
       h("h3", {}, "over time ", h("span", { class: "quiet" }, series.exact ? several(series.t.length, "value") : `${several(statistics.count, "value")} in spans of ${duration(Math.round(series.bucket ?? 0))}`,
         series.missingTotal ? ` · ${count(series.missingTotal)} without a value, marked below${series.missing && series.missing.length < series.missingTotal ? `: the first ${count(series.missing.length)}` : ""}` : "",
-        canZoom ? " · drag to look closer" : "")),
+        canZoom ? " · drag, or press + and −, to look closer" : ""), lossKey(losses?.rows ?? [], from, to)),
       seriesPlot(series, { title: measure, show: value, losses: losses?.rows ?? [], signal: inner, height: 220, ...(canZoom ? { onRange: range } : {}) }),
       ...(series.histogram ? histogram(series.histogram, value, inner) : [h("h3", {}, "how often"), h("p", { class: "quiet" }, "not known")]));
   }
@@ -76,6 +95,7 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
     };
     box.addEventListener("change", () => {
       logarithmic = box.checked;
+      changeAddress({ scale: logarithmic ? "log" : null });
       plot();
     });
     plot();
@@ -83,5 +103,5 @@ export function measuredPanel(app: App, subject: Subject, id: number, losses: Lo
   }
 
   const ready = show();
-  return { element: h("div", {}, tabs, body), ready };
+  return { element: h("div", {}, h("div", { class: "tabs" }, h("span", { class: "tabs", role: "group", "aria-label": "measure" }, ...tabs), zooms, times), body), ready };
 }

@@ -150,13 +150,18 @@ export interface CoarseTile extends Warned {
   threads: { thread: number; busy: number[]; count: number[]; longest: ([number, number, number | null] | null)[] }[];
 }
 export type Tile = ExactTile | CoarseTile;
-export interface OffCpu { thread: number[]; kind: string[]; from: number[]; to: number[]; other: (string | number | null)[]; more?: boolean }
+/** Times off the CPU. The other is who got the CPU of one that was preempted, or else who ran where it was woken. */
+export type OffCpuKind = "preempted" | "blocked" | "woken";
+export interface OffCpu { thread: number[]; kind: OffCpuKind[]; from: number[]; to: number[]; other: (string | null)[]; more?: boolean }
 
 export interface Difference {
   entities: Record<string, Value>[];
   latencies: Record<string, Value>[];
   noise: Record<string, Value>;
   warnings: string[];
+  /** Of each latency the callback, or the row of `communications`, that it is of here; null for another, or none. */
+  callbacks: (number | null)[];
+  communications: (number | null)[];
 }
 
 export interface Progress { read: number; total: number }

@@ -1,9 +1,12 @@
-// Plots of values over time, and of how often values occur. uPlot draws them.
+// Plots of values over time, and of how often values occur. uPlot draws them. By keys one goes from value to value, and
+// looks closer.
 
 import uPlot from "uplot";
 import { count, duration, time } from "./format";
 import type { Loss, Series } from "./model";
 import { color, onThemeChange } from "./theme";
+import { hatch } from "./timeline/hatch";
+import { h } from "./dom";
 
 export type Show = (value: number | null | undefined) => string;
 
@@ -13,20 +16,29 @@ export interface PlotOptions {
   losses: Loss[];
   signal: AbortSignal;
   height: number;
-  /** Called with the part of the time that was chosen by a drag; null for all again. */
+  /** Called with the part of the time that was chosen by a drag or by keys. */
   onRange?: (from: number, to: number) => void;
 }
+
+/** What keys do in a plot, for who cannot see it. */
+export const plotKeys = "Arrow keys go from value to value, plus and minus look closer and less close, f shows everything.";
 
 interface Line { label: string; values: (number | null)[]; color: string; points?: boolean; fill?: string }
 
 /** Where the theme's colors are needed when it changes, the plot is made anew. */
-export function plotOf(make: (element: HTMLElement) => uPlot, signal: AbortSignal): HTMLElement {
-  const element = document.createElement("div");
-  element.className = "plot";
+export function plotOf(label: string, make: (element: HTMLElement) => uPlot, signal: AbortSignal, onRange?: (from: number, to: number) => void): HTMLElement {
+  const element = h("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "plot", "aria-label": `${label}. ${plotKeys}` });
+  const said = h("div", { class: "hidden", role: "status" });
   let plot: uPlot | null = null;
+  element.addEventListener("keydown", (event) => {
+    if (!plot || event.ctrlKey || event.metaKey || event.altKey || !onKey(plot, event.key, onRange)) return;
+    event.preventDefault();
+    said.textContent = [...plot.root.querySelectorAll(".u-legend .u-series")].map((row) => row.textContent).join(", ");
+  });
   const remake = () => {
     plot?.destroy();
     plot = make(element);
+    element.append(said);
   };
   const resized = new ResizeObserver(() => {
     const width = Math.floor(element.clientWidth);
@@ -43,6 +55,38 @@ export function plotOf(make: (element: HTMLElement) => uPlot, signal: AbortSigna
   return element;
 }
 
+/** Whether a key does something in a plot. */
+function onKey(plot: uPlot, key: string, onRange?: (from: number, to: number) => void): boolean {
+  const { min, max } = plot.scales["x"]!;
+  const times = Array.from(plot.data[0]);
+  if (min === undefined || max === undefined || min === null || max === null || times.length === 0) return false;
+  const show = onRange ?? ((from: number, to: number) => plot.setScale("x", { min: from, max: to }));
+  const chosen = plot.cursor.idx;
+  const middle = chosen === null || chosen === undefined ? (min + max) / 2 : times[chosen]!;
+  const zoom = (factor: number) => show(middle - (middle - min) * factor, middle + (max - middle) * factor);
+  switch (key) {
+    case "ArrowLeft": case "ArrowRight": choose(plot, times, key === "ArrowRight" ? 1 : -1, min, max); break;
+    case "PageUp": show(min - (max - min) * 0.9, max - (max - min) * 0.9); break;
+    case "PageDown": show(min + (max - min) * 0.9, max + (max - min) * 0.9); break;
+    case "+": case "=": zoom(0.5); break;
+    case "-": zoom(2); break;
+    case "f": onRange ? onRange(-Infinity, Infinity) : show(times[0]!, times.at(-1)!); break;
+    default: return false;
+  }
+  return true;
+}
+
+/** Puts the cursor at the value behind or before the one where it is, of those in sight. */
+function choose(plot: uPlot, times: number[], step: 1 | -1, min: number, max: number): void {
+  const first = times.findIndex((at) => at >= min);
+  let last = times.length - 1;
+  while (last >= 0 && times[last]! > max) last--;
+  if (first < 0 || last < first) return;
+  const now = plot.cursor.idx;
+  const next = now === null || now === undefined || now < first || now > last ? (step > 0 ? first : last) : Math.min(last, Math.max(first, now + step));
+  plot.setCursor({ left: plot.valToPos(times[next]!, "x"), top: plot.over.clientHeight / 2 });
+}
+
 export const axisFont = "11px system-ui, sans-serif";
 
 export function axis(values: (values: number[]) => string[], size?: number): uPlot.Axis {
@@ -56,22 +100,34 @@ export function timeTicks(all: number[]): string[] {
   return all.map((at) => time(at, step));
 }
 
-/** Draws what was lost behind the values. */
-export function lossesBehind(losses: Loss[]): (plot: uPlot) => void {
+/** Draws where something was lost, hatched as in the timeline. place tells where a time is on the axis. */
+export function hatchLosses(losses: Loss[], place: (time: number, isEnd: boolean) => number = (time) => time): (plot: uPlot) => void {
   return (plot) => {
+    if (losses.length === 0) return;
     const { ctx, bbox } = plot;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
-    ctx.fillStyle = color("lost-shade");
+    const pattern = hatch(ctx, color("lost"), devicePixelRatio);
+    pattern.setTransform(new DOMMatrix()); // uPlot counts the pixels of the canvas
     for (const loss of losses) {
-      const left = plot.valToPos(loss.begin, "x", true);
-      const right = plot.valToPos(loss.end ?? loss.begin, "x", true);
-      ctx.fillRect(left, bbox.top, Math.max(2, right - left), bbox.height);
+      const left = Math.round(plot.valToPos(place(loss.begin, false), "x", true));
+      const right = Math.round(plot.valToPos(place(loss.end ?? loss.begin, true), "x", true));
+      if (right < bbox.left || left > bbox.left + bbox.width) continue;
+      ctx.fillStyle = pattern;
+      if (right - left > 1) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+      ctx.fillStyle = color("lost");
+      ctx.fillRect(left, bbox.top, 2, bbox.height);
+      if (right - left > 4) ctx.fillRect(right - 2, bbox.top, 2, bbox.height);
     }
     ctx.restore();
   };
+}
+
+/** What the hatching means, where there is some between two times. */
+export function lossKey(losses: Loss[], from: number, to: number): HTMLElement | null {
+  return losses.some(({ begin, end }) => begin <= to && (end ?? begin) >= from) ? h("span", { class: "legend" }, h("i", { class: "key-lost" }), "lost or not seen") : null;
 }
 
 /** Marks at the bottom, by time, what has no value. */
@@ -86,7 +142,7 @@ function missingBelow(times: number[]): (plot: uPlot) => void {
 }
 
 export function seriesPlot(series: Series, options: PlotOptions): HTMLElement {
-  return plotOf((element) => {
+  return plotOf(`${options.title} over time`, (element) => {
     const main = color("accent");
     const lines: Line[] = series.v
       ? [{ label: options.title, values: series.v, color: main, points: true }]
@@ -112,14 +168,14 @@ export function seriesPlot(series: Series, options: PlotOptions): HTMLElement {
         })),
       ],
       hooks: {
-        drawClear: [lossesBehind(options.losses), missingBelow(series.missing ?? [])],
+        drawClear: [hatchLosses(options.losses), missingBelow(series.missing ?? [])],
         setSelect: [(plot) => {
           if (!options.onRange || plot.select.width < 5) return;
           options.onRange(plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x"));
         }],
       },
     }, [series.t, ...lines.map((line) => line.values)] as uPlot.AlignedData, element);
-  }, options.signal);
+  }, options.signal, options.onRange);
 }
 
 /** From nothing up, because lengths are compared; below that only where values are. */
@@ -130,7 +186,7 @@ function rangeOf(low: number | null, high: number | null): uPlot.Range.MinMax {
 
 export function histogramPlot(histogram: { edges: number[]; counts: number[] }, options: Omit<PlotOptions, "losses" | "onRange"> & { logarithmic: boolean }): HTMLElement {
   const { edges, counts } = histogram;
-  return plotOf((element) => {
+  return plotOf(`how often each ${options.title} occurs`, (element) => {
     const fill = color("accent");
     // Each bar spans two edges: drawn as steps, which end where the last bar does.
     const values = [...counts, counts.at(-1) ?? 0].map((n) => (options.logarithmic && n === 0 ? null : n));

@@ -1,9 +1,11 @@
 // A table of an answer: sorted by a click, searched by a word, a page of it at a time. Each cell tells its exact value.
+// How it is arranged is in the address.
 
 import { exactly, heading, isDetail, shown, unitOf, type Unit } from "./columns";
 import { button, h } from "./dom";
 import { count, several } from "./format";
 import type { Rows, Value } from "./model";
+import { changeAddress, fromAddress, tableParameter } from "./router";
 import { order } from "./sort";
 
 /** Rows that stand in the page at once. */
@@ -29,8 +31,11 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   const { columns, rows } = answer;
   const isLeftOut = options.details ?? isDetail;
   let shownRows = rows.map((_, i) => i);
-  let sorted: { column: number; descending: boolean } | null = null;
-  let filter = "";
+  const sortName = tableParameter("sort", options.name);
+  const filterName = tableParameter("filter", options.name);
+  const columnsName = tableParameter("columns", options.name);
+  let sorted = parseOrder(fromAddress(sortName), columns);
+  let filter = fromAddress(filterName) ?? "";
   let page = Math.max(0, Math.floor((options.selected ?? 0) / pageSize));
 
   const numeric = columns.map((column, c) => rows.some((row) => typeof row[c] === "number") || (unitOf(column) !== "text" && rows.every((row) => row[c] === null)));
@@ -41,13 +46,12 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   const pages = h("span", { class: "pages" });
 
   columns.forEach((column, c) => {
-    const cell = h("th", { scope: "col", "data-column": column, class: classes(column, c), "aria-sort": "none" });
+    const cell = h("th", { scope: "col", "data-column": column, class: classes(column, c) });
     cell.append(button(heading(column), () => {
       const descending: boolean = sorted?.column === c ? !sorted.descending : numeric[c]!;
       sorted = { column: c, descending };
-      for (const other of head.children) other.setAttribute("aria-sort", "none");
-      cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
       page = 0;
+      changeAddress({ [sortName]: `${descending ? "-" : ""}${column}` });
       arrange();
     }));
     head.append(cell);
@@ -78,13 +82,16 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
     });
     if (link) {
       line.addEventListener("click", (event) => {
-        if (!(event.target as Element).closest("a") && !getSelection()?.toString()) location.hash = link;
+        if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.toString()) return;
+        event.preventDefault();
+        location.hash = options.link?.(r) ?? link; // tables may have been arranged since
       });
     }
     return line;
   }
 
   function arrange(): void {
+    [...head.children].forEach((cell, c) => cell.setAttribute("aria-sort", sorted?.column !== c ? "none" : sorted.descending ? "descending" : "ascending"));
     const needle = filter.toLowerCase();
     shownRows = sorted ? order(rows, sorted.column, sorted.descending) : rows.map((_, i) => i);
     if (needle) shownRows = shownRows.filter((r) => rows[r]!.some((value) => typeof value === "string" && value.toLowerCase().includes(needle)));
@@ -111,20 +118,31 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   if (rows.length === 0) return h("p", { class: "quiet", "data-table": options.name }, options.nothing ?? "There are none.");
   arrange();
 
-  const search = h("input", { type: "search", placeholder: "filter rows", "aria-label": `filter rows: ${options.caption}` });
+  const search = h("input", { type: "search", placeholder: "filter rows", "aria-label": `filter rows: ${options.caption}`, value: filter });
   search.addEventListener("input", () => {
     filter = search.value;
     page = 0;
+    changeAddress({ [filterName]: filter || null });
     arrange();
   });
   const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption }, element);
-  const bar = h("div", { class: "table-bar" }, rows.length > 5 ? search : null, said, pages);
+  const bar = h("div", { class: "table-bar" }, rows.length > 5 || filter ? search : null, said, pages);
   if (columns.some(isLeftOut)) {
+    const isAll = fromAddress(columnsName) === "all";
+    element.classList.toggle("all-columns", isAll);
     const all = button("all columns", () => {
       const on = element.classList.toggle("all-columns");
       all.setAttribute("aria-pressed", String(on));
-    }, { "aria-pressed": "false" });
+      changeAddress({ [columnsName]: on ? "all" : null });
+    }, { "aria-pressed": String(isAll) });
     bar.append(all);
   }
   return h("div", { class: "table" }, bar, scroll);
+}
+
+/** The order that an address names: `p99` upwards, `-p99` downwards. */
+export function parseOrder(text: string | null, columns: string[]): { column: number; descending: boolean } | null {
+  const descending = text?.startsWith("-") ?? false;
+  const column = columns.indexOf(descending ? text!.slice(1) : text ?? "");
+  return column < 0 ? null : { column, descending };
 }

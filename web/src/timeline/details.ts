@@ -7,6 +7,7 @@ import type { OffCpu } from "../model";
 import { at } from "../names";
 import { printable } from "../printable";
 import { address } from "../router";
+import { byWhom, kinds, within } from "./offcpu";
 import type { Selection } from "./selection";
 import { placeIn } from "./selection";
 import type { Exact } from "./tile";
@@ -36,23 +37,6 @@ export function spoken({ names }: App, execution: Execution): string {
   return `${names.callback(execution.callback)}, ${names.thread(execution.thread)}, at ${time(execution.begin, 1000)}, ${length}`;
 }
 
-/** How long the thread was off the CPU within the execution, by kind; null where that is not known here. */
-function offCpuOf(execution: Execution, offCpu: OffCpu[] | null): { runnable: number; blocked: number } | null {
-  if (execution.end === null || execution.status === "start_missing" || !offCpu) return null;
-  const sums = { runnable: 0, blocked: 0 };
-  const seen = new Set<number>();
-  for (const times of offCpu) {
-    times.thread.forEach((thread, i) => {
-      const from = Math.max(times.from[i]!, execution.begin);
-      const to = Math.min(times.to[i]!, execution.end!);
-      if (thread !== execution.thread || to <= from || seen.has(times.from[i]!)) return;
-      seen.add(times.from[i]!);
-      sums[times.kind[i] === "blocked" ? "blocked" : "runnable"] += to - from;
-    });
-  }
-  return sums;
-}
-
 export function details(app: App, execution: Execution, tiles: Exact[], offCpu: OffCpu[] | null, go: { show: (from: number, to: number) => void; close: () => void }): HTMLElement {
   const { names, recording } = app;
   const callback = recording.callbacks[execution.callback];
@@ -72,11 +56,12 @@ export function details(app: App, execution: Execution, tiles: Exact[], offCpu: 
   say("thread", `${names.thread(execution.thread)} of ${names.process(recording.threads[execution.thread]?.process)}`);
   if (execution.depth > 0) say("nested", `in ${execution.depth === 1 ? "another callback" : `${execution.depth} others`}`);
 
-  const off = offCpuOf(execution, offCpu);
+  const off = within(execution, offCpu);
   if (off) {
     const least = offCpu?.some((times) => times.more) ? "at least " : "";
-    say("could have run", `${least}${duration(off.runnable)}, as far as seen`);
-    say("waited", `${least}${duration(off.blocked)}, as far as seen`);
+    for (const sum of off) {
+      say(kinds[sum.kind], h("span", { "data-off-cpu": sum.kind, "data-value": sum.total }, `${least}${duration(sum.total)}, as far as seen`), sum.others.length > 0 ? h("div", { class: "quiet" }, byWhom(sum)) : null);
+    }
   } else if (recording.offCpu) {
     say("off the CPU", "not known here");
   }

@@ -22,8 +22,9 @@ export interface Colors {
   lost: string;
   accent: string;
   message: string;
-  runnable: string;
+  preempted: string;
   blocked: string;
+  woken: string;
 }
 
 export interface Scene {
@@ -298,10 +299,22 @@ function drawOffCpu(pen: CanvasRenderingContext2D, scene: Scene): void {
       const to = times.to[i]!;
       if (!lane || to < view.from || from > view.to) return;
       const left = Math.max(0, view.x(from));
-      pen.fillStyle = times.kind[i] === "blocked" ? colors.blocked : colors.runnable;
+      pen.fillStyle = colors[times.kind[i]!];
       pen.fillRect(left, y(scene, lane) + barTop + scene.lanes.bar + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), 4);
     });
   }
+}
+
+/** The time off the CPU that is drawn at a place: where it is among those of the scene. */
+export function pickOffCpu(scene: Scene, x: number, at: number): { times: OffCpu; i: number } | null {
+  const lane = scene.lanes.lanes.find((one) => at >= y(scene, one) + barTop + scene.lanes.bar && at < y(scene, one) + one.height);
+  if (!lane || x < scene.gutter || at < axisHeight) return null;
+  const [from, to] = [scene.view.time(x - scene.gutter - 1), scene.view.time(x - scene.gutter + 1)];
+  for (const times of scene.offCpu) {
+    const i = times.thread.findIndex((thread, k) => thread === lane.thread && times.from[k]! <= to && times.to[k]! >= from);
+    if (i >= 0) return { times, i };
+  }
+  return null;
 }
 
 function drawLosses(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {

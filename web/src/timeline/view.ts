@@ -15,12 +15,13 @@ import { lossesLack } from "../views/page";
 import { warningsOf } from "../warnings";
 import { control } from "./controls";
 import { details, executionOf, spoken } from "./details";
-import { axisHeight, draw, pick, type Colors, type Scene } from "./draw";
+import { axisHeight, draw, pick, pickOffCpu, type Colors, type Scene } from "./draw";
 import { Densities } from "./density";
 import { levelFor } from "./grid";
 import { hatch } from "./hatch";
 import { layOut, type Lanes } from "./lanes";
 import { neighbour, parseSelection, writeSelection, type Selection } from "./selection";
+import { kinds, says } from "./offcpu";
 import { TileStore, type Found } from "./store";
 import type { Exact, PreparedTile } from "./tile";
 import { Viewport } from "./viewport";
@@ -54,7 +55,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   const trouble = h("div");
   const lacking = h("div");
   const messages = h("input", { type: "checkbox", checked: true });
-  const schedulingKeys = h("span", { class: "legend", hidden: true }, h("i", { class: "key-runnable" }), "could have run", h("i", { class: "key-blocked" }), "waited");
+  const schedulingKeys = h("span", { class: "legend", hidden: true }, h("i", { class: "key-preempted" }), kinds.preempted, h("i", { class: "key-blocked" }), kinds.blocked, h("i", { class: "key-woken" }), kinds.woken);
   const stage = h("div", { class: "stage" }, canvas, tip);
   element.append(
     h("div", { class: "toolbar" },
@@ -65,10 +66,10 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       status,
       h("span", { class: "legend" },
         h("i", { class: "key-publish" }), "publish", h("i", { class: "key-message" }), "message", h("i", { class: "key-lost" }), "lost or not seen",
-        schedulingKeys),
-      h("span", { class: "quiet keys" }, "wheel zooms, drag moves, shift+wheel scrolls")),
+        schedulingKeys)),
     trouble, lacking,
     h("div", { class: "timeline" }, stage, side),
+    h("p", { class: "quiet keys" }, "Wheel zooms, drag moves, shift+wheel scrolls. Keys: + − zoom, arrows move, f shows all, Enter selects a callback, then Tab and shift+Tab go to the next and the one before, Esc lets go."),
     said);
   messages.addEventListener("change", () => changed());
 
@@ -288,9 +289,12 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     hover: (x, y) => {
       const next = scene && x >= 0 ? pick(scene, x, y) : null;
       const execution = next && executionOf(exactTiles(), next);
-      tip.hidden = !execution;
-      if (execution) {
-        tip.textContent = `${names.callback(execution.callback)} · ${execution.end === null || execution.status === "start_missing" ? "duration unknown" : duration(execution.end - execution.begin)}`;
+      const offTheCpu = !execution && scene && x >= 0 ? pickOffCpu(scene, x, y) : null;
+      tip.hidden = !execution && !offTheCpu;
+      if (execution || offTheCpu) {
+        tip.textContent = execution
+          ? `${names.callback(execution.callback)} · ${execution.end === null || execution.status === "start_missing" ? "duration unknown" : duration(execution.end - execution.begin)}`
+          : says(offTheCpu!.times, offTheCpu!.i);
         tip.style.left = `${Math.min(x + 12, width - 12)}px`;
         tip.style.top = `${y + 16}px`;
         tip.classList.toggle("leftward", x > width * 0.6);
@@ -375,6 +379,6 @@ function firstIn(tiles: Exact[], view: Viewport, threads: number[]): Selection |
 function readColors(): Colors {
   return {
     background: color("panel"), lane: color("lane"), text: color("text"), quiet: color("quiet"), line: color("line"), lost: color("lost"),
-    accent: color("accent"), message: color("message"), runnable: color("runnable"), blocked: color("blocked"),
+    accent: color("accent"), message: color("message"), preempted: color("preempted"), blocked: color("blocked"), woken: color("wakeup"),
   };
 }

@@ -7,7 +7,7 @@ import { fillWith } from "../failure";
 import { measuredPanel } from "../measured";
 import type { Rows } from "../model";
 import { printable } from "../printable";
-import { address, numberParameter } from "../router";
+import { besides, numberParameter } from "../router";
 import { table } from "../table";
 import { lossesOf, section } from "./page";
 
@@ -31,15 +31,15 @@ function tableAndDetail(options: {
     await fillWith(main, () => app.source.get<Rows>(options.key), (answer) => {
       if (id !== null && answer.rows[id]) {
         const [title, below] = options.describe(answer, id);
-        const panel = measuredPanel(app, options.subject, id, losses, signal);
+        const panel = measuredPanel(app, options.subject, id, losses, parameters, signal);
         ready = panel.ready;
         detail.replaceChildren(
-          h("header", {}, h("h2", {}, title), h("a", { href: `#${options.view}`, class: "close", "aria-label": "close" }, "×")),
+          h("header", {}, h("h2", {}, title), h("a", { href: besides(options.view, {}), class: "close", "aria-label": "close" }, "×")),
           h("p", { class: "quiet" }, below), panel.element);
       } else if (id !== null) {
         detail.replaceChildren(h("p", { class: "quiet" }, "This recording has no such row."));
       }
-      return section(options.title, table(answer, { name: options.key, caption: options.title, details: options.details, link: (row) => address(options.view, { select: row }), selected: id, nothing: options.nothing }));
+      return section(options.title, table(answer, { name: options.key, caption: options.title, details: options.details, link: (row) => besides(options.view, { select: row }), selected: id, nothing: options.nothing }));
     }, signal);
     await ready;
   };

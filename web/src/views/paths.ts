@@ -9,6 +9,7 @@ import { pathKey, pathsKey } from "../keys";
 import type { Path, PathAnswer, Paths } from "../model";
 import { printable } from "../printable";
 import { address } from "../router";
+import { lossKey } from "../plot";
 import { stackedPlot } from "../stacked";
 import { table } from "../table";
 import { partBars } from "../why";
@@ -60,7 +61,8 @@ export const pathsView: View = async (app, element, parameters, signal) => {
         series && series.t.length > 0
           ? section("Of which hops latencies consist",
             h("p", { class: "quiet" }, answer.shown < (answer.ways ?? answer.instances) ? `${several(answer.shown, "way")} of ${count(answer.ways ?? answer.instances)}: chosen by chance, and the slowest.` : several(answer.shown, "way")),
-            stackedPlot(series, hopNames, signal))
+            lossKey(losses?.rows ?? [], series.t[0]!, series.t.at(-1)!),
+            stackedPlot(series, hopNames, losses?.rows ?? [], signal))
           : null,
         section("Where the time went", answer.parts
           ? partBars(answer.parts, ["cpu_time", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"], "table", {
