@@ -22,6 +22,8 @@ type Options struct {
 	Staging string
 	// Patience is for how long object storage that does not answer is asked again. 0 is DefaultPatience.
 	Patience time.Duration
+	// Bandwidth is how many bytes a second are sent to object storage, at least MinBandwidth; 0 is no limit.
+	Bandwidth int64
 	// ReadOnly is for a lake that is only to be verified: nothing is made.
 	ReadOnly bool
 }

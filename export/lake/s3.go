@@ -43,6 +43,7 @@ type s3Store struct {
 	bucket, prefix string
 	root           *os.Root
 	patience       time.Duration
+	bandwidth      int64 // 0: not limited
 	as             *identity.Identity
 }
 
@@ -53,7 +54,7 @@ func openS3(ctx context.Context, target string, options Options) (*s3Store, erro
 	if err := s3utils.CheckValidBucketName(bucket); err != nil {
 		return nil, fmt.Errorf("%w: %q: %w", ErrNoBucket, s3Scheme+target, err)
 	}
-	s := &s3Store{bucket: bucket, prefix: strings.Trim(prefix, "/"), patience: options.Patience, as: options.As}
+	s := &s3Store{bucket: bucket, prefix: strings.Trim(prefix, "/"), patience: options.Patience, bandwidth: options.Bandwidth, as: options.As}
 	if s.patience == 0 {
 		s.patience = DefaultPatience
 	}
@@ -95,9 +96,15 @@ func (s *s3Store) connect() error {
 		return fmt.Errorf("%w: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", ErrUnreachable)
 	}
 	// Attempts are counted here.
-	s.client, err = minio.New(at.Host, &minio.Options{
-		Creds: keys, Secure: at.Scheme == "https", Region: firstSet("AWS_REGION", "AWS_DEFAULT_REGION"), MaxRetries: 1,
-	})
+	connection := &minio.Options{Creds: keys, Secure: at.Scheme == "https", Region: firstSet("AWS_REGION", "AWS_DEFAULT_REGION"), MaxRetries: 1}
+	if s.bandwidth > 0 {
+		transport, err := minio.DefaultTransport(connection.Secure)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		connection.Transport = limit(transport, s.bandwidth)
+	}
+	s.client, err = minio.New(at.Host, connection)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
@@ -176,7 +183,7 @@ func isFinal(err error) bool {
 func (s *s3Store) key(name string) string { return path.Join(s.prefix, name) }
 
 func (s *s3Store) put(ctx context.Context, f *stagedFile) error {
-	return s.attempt(ctx, timeoutOf(f), func(ctx context.Context) error {
+	return s.attempt(ctx, s.timeoutOf(f), func(ctx context.Context) error {
 		if !f.anew {
 			if same, err := s.hasSame(ctx, &f.File); same || err != nil {
 				return err
@@ -186,12 +193,17 @@ func (s *s3Store) put(ctx context.Context, f *stagedFile) error {
 	})
 }
 
-func timeoutOf(f *stagedFile) time.Duration {
-	return leastTimeout + time.Duration(f.Bytes/slowestRate)*time.Second
+// timeoutOf is how long the upload of a file may take. One of limited bandwidth may take twice as long as it has to.
+func (s *s3Store) timeoutOf(f *stagedFile) time.Duration {
+	rate := int64(slowestRate)
+	if s.bandwidth > 0 {
+		rate = min(rate, s.bandwidth/2)
+	}
+	return leastTimeout + time.Duration(f.Bytes/rate)*time.Second
 }
 
 func (s *s3Store) swap(ctx context.Context, f *stagedFile, was []byte) error {
-	return s.attempt(ctx, timeoutOf(f), func(ctx context.Context) error {
+	return s.attempt(ctx, s.timeoutOf(f), func(ctx context.Context) error {
 		now, tag, err := s.current(ctx, f.Name)
 		if err != nil {
 			return err
