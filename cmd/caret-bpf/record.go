@@ -102,17 +102,17 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.DurationVarP(&f.configuration.Duration, "duration", "d", 0, "stop after this `TIME`, such as 30s (default: at Ctrl-C)")
 	flags.Uint64Var(&f.configuration.MaxRows, "max-rows", 0, "stop when all tables together have this `NUMBER` of rows (default: no limit)")
 	flags.Var((*diskSize)(&f.configuration.MaxBytes), "max-size", "stop when the dataset has this `SIZE`, such as 10G (default: no limit)")
-	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G (default: when it is full); "+
-		"snapshots leave as much, and with --ring nothing else is bound by it")
+	flags.Var((*diskSize)(&f.configuration.MinFreeBytes), "min-free", "stop when less than this `SIZE` is left on the disk, such as 2G; "+
+		"with --ring, make no snapshot then (default: when it is full)")
 	flags.BoolVar(&f.configuration.StopWhenGone, "stop-when-gone", false, "with --name and --all, too, stop when processes were recorded and none of them is left")
 	flags.Var((*ringBounds)(&f.configuration), "ring", "keep only the newest rows, in memory, within `BOUNDS`: a time, or a size, or both, such as 30s,256M; "+
 		"snapshots make datasets in the directory of -o (caret-bpf ctl snapshot, --trigger, the signal SIGUSR1)")
 	flags.DurationVar(&f.configuration.KeepAge, "keep-age", 0, "remove what is older than this `TIME`, such as 48h, while recording (default: keep all)")
 	flags.Var((*diskSize)(&f.configuration.KeepBytes), "keep-size", "remove the oldest rows while recording when the dataset has this `SIZE`, such as 10G (default: keep all)")
 	flags.IntVar(&f.configuration.KeepSegments, "keep-segments", 0, "remove what is older than this `NUMBER` of segment periods while recording (default: keep all)")
-	flags.Var((*diskSize)(&f.configuration.KeepTotalBytes), "keep-total-size", "remove the oldest while recording when all recordings and snapshots in the folder of -o have "+
-		"this `SIZE`: whole ones that have ended and have the names that caret-bpf gives, then rows of this one (default: keep all)")
-	flags.DurationVar(&f.configuration.KeepTotalAge, "keep-total-age", 0, "remove what is older than this `TIME`, such as 720h, of these recordings and snapshots (default: keep all)")
+	flags.Var((*diskSize)(&f.configuration.KeepTotalBytes), "keep-total-size", "keep the recordings and snapshots in the folder of -o within this `SIZE`, such as 20G: "+
+		"remove the oldest that have ended and have names that caret-bpf chose, then rows of this one (default: keep all)")
+	flags.DurationVar(&f.configuration.KeepTotalAge, "keep-total-age", 0, "likewise remove what is older than this `TIME`, such as 720h (default: keep all)")
 	flags.StringArrayVar(&f.configuration.Triggers, "trigger", nil, "wait for something and act: a `DEFINITION` such as \"callback over=50ms node=^/planning before=10s after=5s\"; "+
 		"docs/recording.md has all (repeatable)")
 	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
