@@ -109,6 +109,24 @@ func TestTheUnitDoesNotRestartInVain(t *testing.T) {
 	}
 }
 
+// packaged is a file of the repository, or one that is built, in packaging/nfpm.yaml.
+var packaged = regexp.MustCompile(`(?m)^  - src: (\S+)$`)
+
+// What of the packages is not built is there, and they have what the page says.
+func TestPackagesHaveWhatThereIs(t *testing.T) {
+	var names []string
+	for _, source := range packaged.FindAllStringSubmatch(read(t, filepath.Join(root, "packaging", "nfpm.yaml")), -1) {
+		if names = append(names, filepath.Base(source[1])); !strings.HasPrefix(source[1], "build/") {
+			read(t, filepath.Join(root, source[1]))
+		}
+	}
+	for _, name := range []string{"openapi.yaml", "session.schema.json", "grafana-dashboard.json", "session.yaml", "caret-bpf.service"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not packaged", name)
+		}
+	}
+}
+
 func TestTheTableKnowsFewOutcomes(t *testing.T) {
 	for option, words := range sandboxTable(t) {
 		for _, word := range words {
