@@ -292,6 +292,23 @@ a_ring_makes_snapshots() {
 	return $status
 }
 
+has_told() { grep -q '"recorder"' /tmp/systemd-private-*-caret-bpf.service-*/tmp/told 2>/dev/null; }
+
+# The program of a trigger is nobody's, and has the service's own /tmp.
+a_triggers_program_reads_its_snapshot() {
+	local settings=/etc/caret-bpf/session.yaml program=/usr/local/bin/tell status
+	cp $settings /tmp/settings
+	printf '#!/bin/sh\ncat "$CARET_BPF_SNAPSHOT/session.json" >/tmp/told\n' >$program
+	chmod 755 $program
+	printf 'ring: 30s\nmode: 0644\ntrigger: manual after=0s do=snapshot,run:%s\n' $program >>$settings
+	systemctl start caret-bpf && caret-bpf ctl fire manual >/dev/null && await 60 has_told
+	status=$?
+	systemctl stop caret-bpf
+	cp /tmp/settings $settings
+	rm $program
+	return $status
+}
+
 set_up_machine
 files_of_the_machine >/tmp/files
 result PASS "the machine is set up"
@@ -310,6 +327,7 @@ if [[ ! -e $job/only-options ]]; then
 	check an_upgrade_leaves_it_recording
 	systemctl stop caret-bpf
 	check a_ring_makes_snapshots
+	check a_triggers_program_reads_its_snapshot
 fi
 try_each
 packaged_unit
