@@ -232,4 +232,3 @@ func (v *View) loadTable(ctx context.Context) (*loadTable, error) {
 	t.JSONRows, err = report.NewJSONRows(rows)
 	return t, err
 }
-

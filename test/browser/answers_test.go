@@ -1,26 +1,36 @@
 package browser
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
+// chainPath is a path of a synthetic system.
+const chainPath = "[/chain_3/sensor]-[/chain_3/points]-[/chain_3/filter]-[/chain_3/objects]-[/chain_3/tracker]-[/chain_3/tracks]-[/chain_3/control]"
+
 // TestPageShowsWhatCommandsAnswer compares every table of the page with the command that answers the same.
 func TestPageShowsWhatCommandsAnswer(t *testing.T) {
 	t.Parallel()
 	dataset := synthetic(t, 20_000)
-	path := "[/chain_3/sensor]-[/chain_3/points]-[/chain_3/filter]-[/chain_3/objects]-[/chain_3/tracker]-[/chain_3/tracks]-[/chain_3/control]"
-	everyForm(t, []string{dataset, "--path", path}, func(t *testing.T, p *page) {
+	everyForm(t, []string{dataset, "--path", chainPath}, func(t *testing.T, p *page) {
 		for _, shown := range []struct {
 			route, table string
 			command      []string
 		}{
 			{"#callbacks", "callbacks", []string{"latency", "callback"}},
+			{"#callbacks", "timers", []string{"period"}},
+			{"#topics", "topics", []string{"period", "--of", "topic"}},
 			{"#communications", "communications", []string{"latency", "communication"}},
 			{"#threads", "loads", []string{"load"}},
-			{"#paths?path=" + path, "hops", []string{"latency", "path", "--path", path}},
+			{"#paths?path=" + chainPath, "hops", []string{"latency", "path", "--path", chainPath}},
 		} {
 			p.goTo(shown.route)
 			p.expectTable(shown.table, answer(t, append(shown.command, dataset)...))
@@ -29,27 +39,127 @@ func TestPageShowsWhatCommandsAnswer(t *testing.T) {
 	})
 }
 
-// TestPageSaysWhereTheTimeWent compares parts of times, of a recording that has them.
+// TestPageSaysWhereTheTimeWent compares parts of times in callbacks, before them and along a path, and who kept callbacks
+// off the CPU.
 func TestPageSaysWhereTheTimeWent(t *testing.T) {
-	dataset := recorded(t, "--sched=full")
-	everyForm(t, []string{dataset}, func(t *testing.T, p *page) {
+	t.Parallel()
+	dataset := scheduled(t, 10_000)
+	everyForm(t, []string{dataset, "--path", chainPath}, func(t *testing.T, p *page) {
 		p.goTo("#callbacks")
-		p.expectTable("parts", answer(t, "latency", "callback", "--why", dataset))
-		p.expectTable("callbacks", answer(t, "latency", "callback", dataset))
+		for table, flag := range map[string]string{"parts": "--why", "delays": "--before", "off-cpu": "--off-cpu"} {
+			p.expectTable(table, answer(t, "latency", "callback", flag, dataset))
+		}
+		p.goTo("#paths?path=" + chainPath)
+		p.expectTable("path-parts", answer(t, "latency", "path", "--why", "--path", chainPath, dataset))
+
+		// The details of one callback have the same of it alone.
+		p.goTo("#callbacks")
+		id := p.callbackOf("/chain_3/tracker")
+		p.goTo(fmt.Sprintf("#callbacks?select=%d", id))
+		for table, flag := range map[string]string{"own-parts": "--why", "own-delays": "--before", "own-off-cpu": "--off-cpu"} {
+			p.expectTable(table, answer(t, "latency", "callback", flag, "--node", "/chain_3/tracker", dataset))
+		}
 		p.expectQuiet()
 	})
 }
 
-// TestPageComparesRecordings compares the comparison.
+// TestTimelineTellsWho compares what the details of an execution say of times off the CPU with the command's rows.
+func TestTimelineTellsWho(t *testing.T) {
+	t.Parallel()
+	dataset := scheduled(t, 4000)
+	url, _ := serve(t, dataset)
+	p := openPage(t, url)
+	p.goTo("#timeline?from=500000000&to=520000000")
+	p.wait("window.caretBpf.timeline && window.caretBpf.timeline.from === 500000000 && window.caretBpf.settled")
+	p.focus(".timeline canvas")
+	p.press(kb.Enter)
+	for {
+		p.wait(`!!document.querySelector(".details [data-off-cpu]")`)
+		if evaluate[string](p, `document.querySelector(".details [data-off-cpu=preempted]").dataset.value`) != "0" {
+			break
+		}
+		shown := evaluate[string](p, "location.hash")
+		p.press(kb.Tab) // of every seventh callback nothing is known
+		p.wait("location.hash !== " + quoted(shown))
+	}
+	p.wait(`location.hash.includes("select=")`)
+	var thread, start, depth, tid int64
+	selected := evaluate[string](p, `new URLSearchParams(location.hash.split("?")[1]).get("select")`)
+	if _, err := fmt.Sscanf(selected, "%d.%d.%d", &thread, &start, &depth); err != nil {
+		t.Fatalf("%s: %v", selected, err)
+	}
+	tid = evaluate[int64](p, fmt.Sprintf("window.caretBpf.recording.threads[%d].tid", thread))
+	start += recordingBegin(p)
+	of := make(map[string]int64)
+	for _, row := range answer(t, "latency", "callback", "--off-cpu", "--series", dataset) {
+		at := number(t, row["sched_out_timestamp"])
+		if number(t, row["tid"]) != tid || at < start || at > start+10_000_000 || len(of) == 2 {
+			continue
+		}
+		var kind, other string
+		if err := errors.Join(json.Unmarshal(row["off_cpu"], &kind), json.Unmarshal(row["other_command"], &other)); err != nil {
+			t.Fatal(err)
+		}
+		of[kind] = number(t, row["latency"])
+		said := evaluate[string](p, fmt.Sprintf(`document.querySelector(".details [data-off-cpu=%s]").parentElement.textContent`, kind))
+		if !strings.Contains(said, other) {
+			t.Errorf("%s: %q does not name %s", kind, said, other)
+		}
+	}
+	got := evaluate[map[string]int64](p, `Object.fromEntries([...document.querySelectorAll(".details [data-off-cpu]")].map(({ dataset }) => [dataset.offCpu, Number(dataset.value)]))`)
+	if got["preempted"] != of["preempted"] || got["blocked"]+got["woken"] != of["blocked"] || got["woken"] == 0 {
+		t.Errorf("the page says %v, the command %v", got, of)
+	}
+	p.expectQuiet()
+}
+
+// callbackOf is the number of the callback of a node that has one.
+func (p *page) callbackOf(node string) int {
+	p.t.Helper()
+	return evaluate[int](p, fmt.Sprintf(`window.caretBpf.recording.callbacks.findIndex(({ node }) =>
+		window.caretBpf.recording.nodes[node]?.name === %s)`, quoted(node)))
+}
+
+// TestPageComparesRecordings compares the comparison, whose rows lead to what they are of.
 func TestPageComparesRecordings(t *testing.T) {
 	t.Parallel()
-	before, after := synthetic(t, 20_000), synthetic(t, 10_000)
+	before, after := synthetic(t, 20_000), slower(t, 20_000, "/chain_3/tracker")
+	var want struct{ Entities, Latencies []map[string]json.RawMessage }
+	if err := json.Unmarshal(printed(t, exitDiffers, "diff", before, after, "--json", "--quiet"), &want); err != nil {
+		t.Fatal(err)
+	}
 	everyForm(t, []string{after, "--baseline", before}, func(t *testing.T, p *page) {
 		p.goTo("#compare")
-		if rows := p.cells("changes"); len(rows) == 0 {
-			t.Error("nothing is compared")
-		}
+		p.expectTable("changes", want.Latencies)
+		p.expectTable("entities", want.Entities)
+		p.click(`table[data-table=changes] tbody tr:first-child a`) // what changed comes first
+		p.wait(`document.querySelector(".detail-pane h2")?.textContent.includes("/chain_3/tracker")`)
+		p.goTo("#compare")
+		p.click(`table[data-table=entities] tbody tr a`)
+		p.wait(`document.querySelector(".details h2")?.textContent === "/newcomer"`)
 		p.expectQuiet()
+	})
+}
+
+// slower makes a dataset of a system one node of which takes twice as long, beside a node that is new.
+func slower(t testing.TB, callbacks int, node string) (dataset string) {
+	t.Helper()
+	return written(t, func(write func(*trace.Batch) error) error {
+		entities, err := tracetest.System(callbacks, func(rows *trace.Batch) error {
+			for i := range rows.Callbacks {
+				if row := &rows.Callbacks[i]; row.NodeName == node {
+					row.CallbackEndTimestamp.Value += row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value
+				}
+			}
+			return write(rows)
+		})
+		if err != nil {
+			return err
+		}
+		newcomer := entities.Nodes[0]
+		newcomer.NodeHandle, newcomer.NodeName, newcomer.Namespace = newcomer.NodeHandle+1<<40, "newcomer", "/"
+		entities.Nodes = append(entities.Nodes, newcomer)
+		return write(entities)
 	})
 }
 

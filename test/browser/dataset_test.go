@@ -24,6 +24,49 @@ func synthetic(t testing.TB, callbacks int) (dataset string) {
 	})
 }
 
+// systemBegin is when a synthetic system begins, in Unix nanoseconds.
+const systemBegin = int64(1_760_000_000_000_000_000)
+
+// scheduled is a synthetic dataset that tells where the time went, but for every seventh callback, as a recording with
+// `--sched=full` does.
+func scheduled(t testing.TB, callbacks int, losses ...trace.Loss) (dataset string) {
+	t.Helper()
+	return written(t, func(write func(*trace.Batch) error) error {
+		made := 0
+		entities, err := tracetest.System(callbacks, func(rows *trace.Batch) error {
+			for i := range rows.Callbacks {
+				if made++; made%7 > 0 {
+					interrupt(rows, &rows.Callbacks[i], []string{"hog", "logger"}[made%2])
+				}
+			}
+			return write(rows)
+		})
+		if err != nil {
+			return err
+		}
+		entities.Losses = losses
+		return write(entities)
+	})
+}
+
+// interrupt has a command take the CPU of a callback, which waits for something later.
+func interrupt(rows *trace.Batch, row *trace.Callback, command string) {
+	start := row.CallbackStartTimestamp.Value
+	duration := row.CallbackEndTimestamp.Value - start
+	preempted, blocked, wakeup := duration/4, duration/5, duration/20
+	tracetest.SetParts(row, duration-preempted-blocked-wakeup, preempted, blocked, wakeup, 1, 0)
+	off := trace.Sched{
+		ProcessKey: row.ProcessKey, TID: row.TID, Kind: trace.SchedPreempted, SchedOutTimestamp: start + duration/10, OtherCommand: command,
+		Callback: row.Callback, CallbackStartTimestamp: row.CallbackStartTimestamp,
+	}
+	off.SchedInTimestamp = off.SchedOutTimestamp + preempted
+	wait := off
+	wait.Kind, wait.OtherCommand, wait.SchedOutTimestamp = trace.SchedBlocked, "waker", start+duration/2
+	wait.WakingTimestamp = trace.Some(wait.SchedOutTimestamp + blocked)
+	wait.SchedInTimestamp = wait.WakingTimestamp.Value + wakeup
+	rows.Scheds = append(rows.Scheds, off, wait)
+}
+
 // written makes a dataset.
 func written(t testing.TB, rows func(write func(*trace.Batch) error) error) (dataset string) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -96,6 +97,26 @@ func (p *page) wait(expression string) {
 func (p *page) goTo(route string) {
 	p.t.Helper()
 	evaluate[any](p, "location.hash = "+quoted(route)+", null")
+}
+
+// click clicks an element when it is there.
+func (p *page) click(selector string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf("!!document.querySelector(%s)", quoted(selector)))
+	evaluate[any](p, fmt.Sprintf("document.querySelector(%s).click(), null", quoted(selector)))
+}
+
+// focus gives the keys to an element when it is there.
+func (p *page) focus(selector string) {
+	p.t.Helper()
+	p.wait(fmt.Sprintf("!!document.querySelector(%s)", quoted(selector)))
+	evaluate[any](p, fmt.Sprintf("document.querySelector(%s).focus(), null", quoted(selector)))
+}
+
+// press presses keys one by one.
+func (p *page) press(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
 }
 
 // evaluate returns what an expression gives.

@@ -70,14 +70,23 @@ func findBrowser() (string, error) {
 	return "", fmt.Errorf("no browser: none of %s", strings.Join(names, ", "))
 }
 
+// exitDiffers is the exit code of `diff` where recordings differ.
+const exitDiffers = 8
+
 // caretBPF runs the program and returns what it prints.
 func caretBPF(t testing.TB, arguments ...string) []byte {
+	t.Helper()
+	return printed(t, 0, arguments...)
+}
+
+// printed is what the program prints that ends with an exit code.
+func printed(t testing.TB, code int, arguments ...string) []byte {
 	t.Helper()
 	command := exec.Command(program, arguments...)
 	var said strings.Builder
 	command.Stderr = &said
 	output, err := command.Output()
-	if err != nil {
+	if command.ProcessState == nil || command.ProcessState.ExitCode() != code {
 		t.Fatalf("caret-bpf %s: %v\n%s", strings.Join(arguments, " "), err, said.String())
 	}
 	return output

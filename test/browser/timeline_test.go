@@ -58,7 +58,7 @@ func spanOf(t *testing.T, dataset string) (begin, duration int64) {
 }
 
 // number reads a time, which JSON gives as text, or a duration.
-func number(t *testing.T, value json.RawMessage) int64 {
+func number(t testing.TB, value json.RawMessage) int64 {
 	t.Helper()
 	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return n

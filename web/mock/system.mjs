@@ -74,6 +74,15 @@ export function makeSystem(rounds = 10000) {
         }), { ids }),
       };
     },
+    delays: () => {
+      const ids = callbacks.map(({ id }) => id);
+      return rowsOf([...labels, "since", "count", "mean", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency", "longest", "longest_behind", "longest_behind_time", "unknown"],
+        ids.map((id) => [...label(id), "publish", 10, 1e6, 6e5, 1e5, 1e5, 1e5, 1e5, 3e6, "/map_server/callback_0", 2e6, 1]), { ids });
+    },
+    offcpus: () => {
+      const ids = callbacks.map(({ id }) => id);
+      return rowsOf([...labels, "off_cpu", "other_command", "count", "total", "mean", "longest"], ids.map((id) => [...label(id), "preempted", "hog", 10, 1e6, 1e5, 3e5]), { ids });
+    },
     communications: () => rowsOf(["topic_name", "publisher_node_name", "publisher_pid", "subscription_node_name", "subscription_pid", "transport", ...statisticColumns, "lost", "open", "unknown", "joined_by_topic", "clock_uncertainty"],
       communications.map(({ topic, publisher, subscriber, statistics: s }) => [topics[topic].name, nodes[publisher].name, processes[nodes[publisher].process].pid, nodes[subscriber].name, processes[nodes[subscriber].process].pid, "inter_process",
         ...statisticValues(s, duration), lost.get(topic) ?? 0, 0, 0, 0, null]), { topics: communications.map(({ topic }) => topic) }),
@@ -108,6 +117,7 @@ export function makeSystem(rounds = 10000) {
           change: Math.round(median * (i === 2 ? 0.4 : 0.01)), percent: i === 2 ? 40 : 1, run_noise_percent: 3, run_noise_from: "assumed", detectable_percent: i === 5 ? null : 16.7, p: i === 2 ? 0.01 : 100, verdict: i === 2 ? "changed" : i === 5 ? "too_short" : "noise",
         };
       }),
+      callbacks: callbacks.slice(0, 8).map(({ id }) => id), communications: callbacks.slice(0, 8).map(() => null),
       noise: { recordings_a: 1, recordings_b: 1, assumed_percent: 3, permutation_recordings: 5 }, warnings: [],
     }),
     progress: () => ({ read: 1, total: 1 }),
@@ -227,7 +237,7 @@ export function makeSystem(rounds = 10000) {
 
   /** Every answer of a report: tiles down to a level. */
   function reportKeys(deepest) {
-    const keys = ["recording", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "paths", "compare",
+    const keys = ["recording", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "paths", "compare",
       `path?path=${encodeURIComponent(pathText)}`, `flow?path=${encodeURIComponent(pathText)}&from=0&to=${duration}`];
     for (const { id } of callbacks) for (const measure of ["latency", "period", "frequency"]) keys.push(`series?subject=callback&id=${id}&measure=${measure}&from=0&to=${duration}`);
     for (const [id] of communications.entries()) keys.push(`series?subject=communication&id=${id}&measure=latency&from=0&to=${duration}`);

@@ -9,10 +9,11 @@ import { flowKey } from "./keys";
 import type { Fate, Flow, Loss, Losses, Path } from "./model";
 import { printable } from "./printable";
 import { showDuration } from "./plot";
+import { address, changeAddress, timesParameter } from "./router";
 import { color, onThemeChange } from "./theme";
 import { tickStep, ticks } from "./ticks";
+import { hatch } from "./timeline/hatch";
 import { Viewport } from "./timeline/viewport";
-import { address } from "./router";
 import { lossesLack } from "./views/page";
 
 const gutter = 190;
@@ -24,30 +25,37 @@ export interface FlowPanel { element: HTMLElement; ready: Promise<void>; offer: 
 /** A part of the time, and why one would look there. */
 export interface Window { from: number; to: number; why: string }
 
-export function flowPanel(app: App, path: Path | null, text: string, losses: Losses | null, signal: AbortSignal): FlowPanel {
+/** Which part of the time is shown is in the address. */
+export function flowPanel(app: App, path: Path | null, text: string, losses: Losses | null, parameters: URLSearchParams, signal: AbortSignal): FlowPanel {
   const { source, recording } = app;
   const place = h("div");
   const windows = h("div", { class: "toolbar" });
   let scope: AbortController | null = null;
 
-  const ready = show(0, recording.duration);
+  const asked = timesParameter(parameters, recording.duration);
+  const isHeld = source.holds(flowKey(text, asked.from, asked.to));
+  // A report has some parts only: then the whole is asked for, and of that what the address names is shown.
+  const ready = isHeld ? show(asked.from, asked.to) : show(0, recording.duration, asked);
   const held = path?.text === text ? path.flows : undefined;
   if (held) offer(held);
 
   function offer(offered: Window[]): void {
     const whole = { from: 0, to: recording.duration, why: "whole recording" };
     const others = offered.filter(({ from, to }) => (from > 0 || to < recording.duration) && source.holds(flowKey(text, from, to)));
-    if (others.length > 0) windows.replaceChildren(...[whole, ...others].map(({ from, to, why }) => button(printable(why), () => void show(from, to))));
+    if (others.length > 0) windows.replaceChildren(...[whole, ...others].map(({ from, to, why }) => button(printable(why), () => {
+      noteTimes(app, from, to);
+      void show(from, to);
+    })));
   }
 
-  function show(from: number, to: number): Promise<void> {
+  function show(from: number, to: number, within = { from, to }): Promise<void> {
     scope?.abort();
     scope = new AbortController();
     const inner = scope.signal;
     signal.addEventListener("abort", () => scope?.abort(), { signal: inner });
     const key = flowKey(text, from, to);
     return fillWith(place, () => source.get<Flow>(key, inner), (flow) => [
-      picture(app, flow, from, to, losses?.rows ?? [], inner, (a, b) => {
+      picture(app, flow, within.from, within.to, losses?.rows ?? [], inner, (a, b) => {
         const [begin, end] = [Math.max(0, Math.floor(a)), Math.min(recording.duration, Math.ceil(b))];
         return source.holds(flowKey(text, begin, end)) ? source.get<Flow>(flowKey(text, begin, end), inner) : null;
       }),
@@ -55,6 +63,12 @@ export function flowPanel(app: App, path: Path | null, text: string, losses: Los
   }
   const lack = lossesLack(losses);
   return { element: h("div", {}, windows, lack ? h("p", { class: "quiet" }, lack) : null, place), ready, offer: (offered) => { if (!held) offer(offered); } };
+}
+
+/** Notes in the address what is shown. */
+function noteTimes({ recording }: App, from: number, to: number): void {
+  const isAll = from <= 0 && to >= recording.duration;
+  changeAddress({ begin: isAll ? null : Math.round(from), end: isAll ? null : Math.round(to) });
 }
 
 /** Windows around the slowest messages, the slowest first, none within another. */
@@ -94,19 +108,21 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
   const view = new Viewport(app.recording.duration);
   view.show(from, to);
   const height = axisHeight + Math.max(1, stops - 1) * bandHeight + 16;
-  const canvas = h("canvas", { tabindex: 0, role: "img" });
+  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-roledescription": "message flow" });
   const stage = h("div", { class: "flow" }, canvas);
   stage.style.height = `${height}px`;
   const tip = h("div", { class: "tip", hidden: true });
   stage.append(tip);
   const said = h("p", { class: "quiet", role: "status" });
+  const chosenWay = h("div", { class: "hidden", role: "status" });
   const pen = canvas.getContext("2d")!;
   let frame = 0;
   let hovered = -1;
+  let lostPattern: CanvasPattern | null = null;
 
   function say(): void {
     said.textContent = flowSays(flow);
-    canvas.setAttribute("aria-label", `Message flow. ${said.textContent}`);
+    canvas.setAttribute("aria-label", `Message flow. ${said.textContent} Arrows right and left move, plus and minus zoom, f shows everything, arrows down and up choose ways, Enter shows the chosen one in the timeline, Escape lets go.`);
   }
 
   function changed(): void {
@@ -123,13 +139,16 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     clearTimeout(timer);
     timer = window.setTimeout(async () => {
       const [a, b] = [view.from, view.to];
+      if (!signal.aborted) noteTimes(app, a, b);
       const answer = finer(a, b);
       if (!answer || signal.aborted) return;
       try {
         const next = await answer;
         if (signal.aborted || view.from !== a || view.to !== b) return;
+        const chosen = flow.messages[hovered];
         flow = next;
-        hovered = -1;
+        hovered = chosen ? flow.messages.findIndex(({ times }) => times.length === chosen.times.length && times[0] === chosen.times[0]) : -1;
+        if (hovered < 0) tip.hidden = true;
         say();
         changed();
       } catch {
@@ -151,8 +170,16 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     pen.rect(gutter, 0, width, height);
     pen.clip();
     pen.translate(gutter, 0);
-    pen.fillStyle = color("lost-shade");
-    for (const loss of losses) pen.fillRect(view.x(loss.begin), axisHeight, Math.max(2, view.x(loss.end ?? loss.begin) - view.x(loss.begin)), height);
+    const pattern = (lostPattern ??= hatch(pen, lost, devicePixelRatio));
+    for (const loss of losses) {
+      const [left, right] = [view.x(loss.begin), view.x(loss.end ?? loss.begin)];
+      if (right < 0 || left > width) continue;
+      pen.fillStyle = pattern;
+      pen.fillRect(left, axisHeight, right - left, height);
+      pen.fillStyle = lost;
+      pen.fillRect(Math.round(left), axisHeight, 2, height);
+      if (right - left > 4) pen.fillRect(Math.round(right) - 2, axisHeight, 2, height);
+    }
     pen.strokeStyle = rule;
     pen.fillStyle = quiet;
     const step = tickStep(view.span, width / 110);
@@ -253,25 +280,59 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
       moved();
       return;
     }
-    const next = nearest(event.offsetX - gutter, event.offsetY);
+    choose(nearest(event.offsetX - gutter, event.offsetY), event.offsetX, event.offsetY);
+  });
+
+  function choose(next: number, x: number, y: number): void {
     const message = flow.messages[next];
     tip.hidden = !message;
     if (message) {
       const took = message.times.at(-1)! - message.times[0]!;
       tip.textContent = `${time(message.times[0]!, 1000)} · ${message.fate === "received" ? duration(took) : `${fates[message.fate]} behind ${printable(flow.columns[message.times.length - 1] ?? "")}`}`;
-      tip.style.left = `${event.offsetX + 12}px`;
-      tip.style.top = `${event.offsetY + 14}px`;
-      tip.classList.toggle("leftward", event.offsetX > view.width * 0.7);
+      tip.style.left = `${x + 12}px`;
+      tip.style.top = `${y + 14}px`;
+      tip.classList.toggle("leftward", x > view.width * 0.7);
     }
     if (next !== hovered) {
       hovered = next;
       changed();
     }
-  });
+  }
+
+  /** Chooses the way that begins behind or before the chosen one, or else the first or last one in sight. */
+  function step(by: 1 | -1): void {
+    const order = flow.messages.map((_, i) => i).sort((a, b) => flow.messages[a]!.times[0]! - flow.messages[b]!.times[0]! || a - b);
+    const isInSight = (i: number) => flow.messages[i]!.times[0]! >= view.from && flow.messages[i]!.times[0]! <= view.to;
+    const next = hovered >= 0 ? order[order.indexOf(hovered) + by] : by > 0 ? order.find(isInSight) : order.filter(isInSight).at(-1);
+    const message = flow.messages[next ?? -1];
+    if (next === undefined || !message) return;
+    const begin = message.times[0]!;
+    if (!isInSight(next)) {
+      view.show(begin - view.span / 2, begin + view.span / 2);
+      moved();
+    }
+    choose(next, gutter + view.x(begin), line(0));
+    chosenWay.textContent = tip.textContent;
+  }
+
+  function enter(): void {
+    const message = flow.messages[hovered];
+    if (!message) return;
+    const [begin, end] = [message.times[0]!, message.times.at(-1)!];
+    const margin = Math.max(1000, (end - begin) * 0.3);
+    location.hash = address("timeline", { from: Math.round(Math.max(0, begin - margin)), to: Math.round(end + margin) });
+  }
+
   canvas.addEventListener("dblclick", () => {
     location.hash = address("timeline", { from: Math.round(view.from), to: Math.round(view.to) });
   });
   canvas.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const choosing: Record<string, () => void> = { ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: enter, Escape: () => choose(-1, 0, 0) };
+    if (Object.hasOwn(choosing, event.key)) {
+      event.preventDefault();
+      return choosing[event.key]!();
+    }
     switch (event.key) {
       case "ArrowLeft": view.pan(-view.width * 0.1); break;
       case "ArrowRight": view.pan(view.width * 0.1); break;
@@ -283,7 +344,10 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     event.preventDefault();
     moved();
   });
-  onThemeChange(changed, signal);
+  onThemeChange(() => {
+    lostPattern = null;
+    changed();
+  }, signal);
   const resized = new ResizeObserver(() => {
     const width = Math.floor(stage.clientWidth);
     if (width <= gutter) return;
@@ -302,6 +366,6 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
       button("+", () => { view.zoom(0.5, view.width / 2); moved(); }, { "aria-label": "zoom in" }),
       button("all", () => { view.show(0, app.recording.duration); moved(); }),
       button("in the timeline", () => { location.hash = address("timeline", { from: Math.round(view.from), to: Math.round(view.to) }); }),
-      h("span", { class: "legend" }, h("i", { class: "key-received" }), "came to the end", h("i", { class: "key-lost-line" }), "× lost", h("i", { class: "key-other" }), "× not used, under way or unknown")),
-    stage, said);
+      h("span", { class: "legend" }, h("i", { class: "key-received" }), "came to the end", h("i", { class: "key-lost-line" }), "× lost", h("i", { class: "key-other" }), "× not used, under way or unknown", losses.length > 0 ? h("i", { class: "key-lost" }) : null, losses.length > 0 ? "lost or not seen" : null)),
+    stage, said, h("p", { class: "quiet keys" }, "Wheel zooms, drag moves. Keys: + − zoom, ← → move, f shows all, ↓ ↑ choose a way, Enter shows it in the timeline, Esc lets go."), chosenWay);
 }

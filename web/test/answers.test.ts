@@ -14,7 +14,8 @@ import { paletteColor } from "../src/palette";
 import { find } from "../src/search";
 import { order } from "../src/sort";
 import { CachedSource, readReport, SourceUntil, type Source } from "../src/source";
-import { stack } from "../src/stacked";
+import { placeAmong, stack } from "../src/stacked";
+import { rowsOf } from "../src/why";
 
 const system = makeSystem(200) as { answer: (key: string) => unknown };
 const recording = system.answer("recording") as Recording;
@@ -177,6 +178,18 @@ test("boxes of the graph do not overlap, those without edges neither", () => {
 
 test("hops stand on each other, and nothing stands on an unknown one", () => {
   assert.deepEqual(stack([[1, 2, null], [10, null, 30]], 3), [[1, 2, null], [11, null, null]]);
+});
+
+test("a loss lies between the messages before and behind it", () => {
+  const begins = [10, 20, 30];
+  assert.deepEqual([placeAmong(begins, 12, false), placeAmong(begins, 25, true)], [0.5, 1.5]);
+  assert.deepEqual([placeAmong(begins, 20, false), placeAmong(begins, 20, true)], [0.5, 1.5]);
+  assert.deepEqual([placeAmong(begins, 0, false), placeAmong(begins, 40, true)], [-0.5, 2.5]);
+});
+
+test("rows of one callback are those with its number", () => {
+  const answer = { columns: ["a"], rows: [[1], [2], [3]], ids: [7, null, 7] };
+  assert.deepEqual(rowsOf(answer, 7), { columns: ["a"], rows: [[1], [3]], ids: [7, 7] });
 });
 
 test("windows are around the slowest messages, none twice", () => {

@@ -5,6 +5,7 @@ import { tileKey } from "../src/keys";
 import type { Tile } from "../src/model";
 import type { Source } from "../src/source";
 import { levelFor, parent, tilesOf } from "../src/timeline/grid";
+import { byWhom, says, within } from "../src/timeline/offcpu";
 import { neighbour, placeIn } from "../src/timeline/selection";
 import { TileStore } from "../src/timeline/store";
 import { prepare, type Exact } from "../src/timeline/tile";
@@ -184,4 +185,19 @@ test("ticks are round and few", () => {
   assert.equal(tickStep(100, 10), 10);
   assert.equal(tickStep(100, 9), 20);
   assert.deepEqual(ticks(0.5, 31, 10), [10, 20, 30]);
+});
+
+test("times off the CPU are told with who had to do with them, each once", () => {
+  const times = {
+    thread: [1, 1, 1, 2, 1], kind: ["preempted", "blocked", "woken", "preempted", "preempted"] as ("preempted" | "blocked" | "woken")[],
+    from: [5, 40, 60, 10, 80], to: [30, 60, 64, 90, 120], other: ["hog", "waker", "waker", "hog", null],
+  };
+  const execution = { callback: 0, begin: 10, end: 100, depth: 0, status: "", thread: 1 };
+  const sums = within(execution, [times, times])!;
+  assert.deepEqual(sums.map(({ kind, total }) => [kind, total]), [["preempted", 40], ["blocked", 20], ["woken", 4]]);
+  assert.equal(byWhom(sums[0]!), "20 ns hog had the CPU, 20 ns by unknown");
+  assert.equal(says(times, 1), "blocked for 20 ns: waker ran where it was woken");
+  assert.equal(says(times, 4), "preempted for 40 ns: by whom is not known");
+  assert.equal(within({ ...execution, end: null }, [times]), null);
+  assert.equal(within(execution, null), null);
 });

@@ -75,12 +75,12 @@ function offCpuTable(answer: Rows, name: string, link?: (row: number) => string 
   });
 }
 
-interface WhyAnswers { parts: Rows | null; delays: Rows | null; offCpu: Rows | null; warnings: string[] }
+interface WhyAnswers { parts: Rows | null; delays: Rows | null; offCpu: Rows | null }
 
 async function askWhy({ source, recording }: App): Promise<WhyAnswers> {
   const { parts } = await source.get<CallbackRows>("callbacks");
   const [delays, offCpu] = recording.offCpu ? await Promise.all([source.get<Rows | null>("delays"), source.get<Rows | null>("offcpus")]) : [null, null];
-  return { parts, delays, offCpu, warnings: [] };
+  return { parts, delays, offCpu };
 }
 
 /** Why one callback took as long, and began as late, as it did. */

@@ -8,7 +8,7 @@ import { chosen, drawGraph, type DrawnGraph } from "../graph";
 import { graphAnswers } from "../graphanswers";
 import type { Edge, Graph, Rows } from "../model";
 import { printable } from "../printable";
-import { address } from "../router";
+import { address, besides, changeAddress } from "../router";
 import { table } from "../table";
 import { warningsOf } from "../warnings";
 import { section } from "./page";
@@ -17,8 +17,8 @@ export const graphView: View = async (app, element, parameters, signal) => {
   const selected = parameters.get("select");
   const [kind, number] = selected?.split(".") ?? [];
   const id = Number(number);
-  let standard = false;
-  let near = false;
+  let standard = parameters.get("standard") === "1";
+  let near = parameters.get("near") === "1";
   let drawn: DrawnGraph | null = null;
   let graph: Graph | null = null;
   let measured = false;
@@ -27,7 +27,7 @@ export const graphView: View = async (app, element, parameters, signal) => {
   const side = h("div", { class: "side" });
   const said = h("span", { class: "quiet" });
   const below = h("div");
-  const withStandard = h("input", { type: "checkbox" });
+  const withStandard = h("input", { type: "checkbox", checked: standard });
   const onlyNear = h("input", { type: "checkbox", disabled: !selected });
   element.append(
     h("div", { class: "toolbar" },
@@ -63,8 +63,16 @@ export const graphView: View = async (app, element, parameters, signal) => {
     const shown = graph ? `${several(what.nodes.length, "node")}, ${several(what.edges.length, "edge")} of ${count(graph.edges.length)}` : "";
     said.textContent = measured ? `${shown}: messages a second · 99th percentile of the latency` : `${shown} messages are being read…`;
   }
-  withStandard.addEventListener("change", () => { standard = withStandard.checked; show(); });
-  onlyNear.addEventListener("change", () => { near = onlyNear.checked; show(); });
+  withStandard.addEventListener("change", () => {
+    standard = withStandard.checked;
+    changeAddress({ standard: standard ? 1 : null });
+    show();
+  });
+  onlyNear.addEventListener("change", () => {
+    near = onlyNear.checked;
+    changeAddress({ near: near ? 1 : null });
+    show();
+  });
 
   show();
   try {
@@ -97,7 +105,7 @@ function edgeTable({ names }: App, graph: Graph, selected: number | null): HTMLE
     return edge[column];
   }));
   const answer: Rows = { columns: [...edgeColumns], rows };
-  return table(answer, { name: "edges", caption: "messages from node to node", link: (row) => address("graph", { select: `edge.${row}` }), selected, details: (column) => ["min", "open", "unknown"].includes(column), nothing: "No messages between recorded nodes are known." });
+  return table(answer, { name: "edges", caption: "messages from node to node", link: (row) => besides("graph", { select: `edge.${row}` }), selected, details: (column) => ["min", "open", "unknown"].includes(column), nothing: "No messages between recorded nodes are known." });
 }
 
 function panel(title: string, ...children: Child[]): HTMLElement {

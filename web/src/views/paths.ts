@@ -1,6 +1,7 @@
 // Paths: how long messages took along them, hop by hop, and the ways of single messages.
 
 import type { App, View } from "../app";
+import { isDetail } from "../columns";
 import { h } from "../dom";
 import { fillWith } from "../failure";
 import { flowPanel, slowestWindows } from "../flow";
@@ -38,7 +39,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
   const text = chosen ?? first?.text;
   if (!text || signal.aborted) return;
   const losses = await lossesOf(app);
-  const flow = flowPanel(app, asked ?? first ?? null, text, losses, signal);
+  const flow = flowPanel(app, asked ?? first ?? null, text, losses, parameters, signal);
   const hops = h("div");
   shown.append(section("The ways of messages", flow.element), hops);
   await Promise.all([
@@ -51,7 +52,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
       return [
         section("Hop by hop", table({ ...answer.hops }, {
           name: "hops", caption: "latency of the path and its hops", nothing: "No message went along this path.",
-          details: (column) => ["path", "context", "percentiles_exact", "p99_9", "min", "rate"].includes(column),
+          details: (column) => isDetail(column) || ["context", "rate"].includes(column),
           decorate: (cell, column, row) => {
             const whole = Number(answer.hops.rows[row]![number]) === 0;
             if (whole) cell.classList.add("strong");
@@ -66,7 +67,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
           : null,
         section("Where the time went", answer.parts
           ? partBars(answer.parts, ["cpu_time", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"], "table", {
-            name: "parts", caption: "parts of the latency of the path and its hops",
+            name: "path-parts", caption: "parts of the latency of the path and its hops",
             decorate: (cell, column, row) => {
               if (column === "name" && Number(answer.parts!.rows[row]![answer.parts!.columns.indexOf("hop")]) === 0) cell.textContent = "whole path";
             },
