@@ -78,6 +78,6 @@ func (e *ctfExport) run(ctx context.Context, c console, arguments []string) erro
 	if summary.Hits == 0 {
 		fmt.Fprintln(c.err, e.describeNothing())
 	}
-	fmt.Fprintf(c.err, "wrote %s: %d events; %.1f MB\n", report.Printable(e.path), summary.Events, float64(summary.Bytes)/1e6)
+	fmt.Fprintf(c.err, "wrote %s: %d events, of which %d are synthesised; %.1f MB\n", report.Printable(e.path), summary.Events, summary.Synthesised, float64(summary.Bytes)/1e6)
 	return nil
 }

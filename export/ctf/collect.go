@@ -22,7 +22,11 @@ type collector struct {
 	damaged []*trace.SegmentError
 	// hitCount is how many events are of what ran.
 	hitCount uint64
-	leftOut  map[string]uint64
+	// synthesisedCount is how many were not recorded.
+	synthesisedCount uint64
+	// handles are the rcl objects of callbacks, 0 where they are not known. Those of subscriptions are in the rows.
+	handles map[entityAddress]trace.Address
+	leftOut map[string]uint64
 	// buffer is reused.
 	buffer []byte
 }
@@ -30,7 +34,8 @@ type collector struct {
 func newCollector(s *sorter, options Options) *collector {
 	return &collector{
 		sorter: s, options: options, tracepoints: tracepoints(),
-		processes: make(map[trace.ProcessKey]*trace.Process), leftOut: make(map[string]uint64),
+		processes: make(map[trace.ProcessKey]*trace.Process), handles: make(map[entityAddress]trace.Address),
+		leftOut: make(map[string]uint64),
 	}
 }
 

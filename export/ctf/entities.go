@@ -12,6 +12,10 @@ import (
 // show, for CARET's of Humble are in its own rclcpp.
 const ironDistro = "iron"
 
+// tracetoolsVersion is the oldest one whose rmw_publish has a timestamp, as the trace's have. Trace Compass joins
+// messages by it, and fails if it is no version.
+const tracetoolsVersion = "8.0.0"
+
 // entityEvents adds the events of entities.
 type entityEvents struct {
 	*collector
@@ -121,9 +125,21 @@ func (r *entityRow) addTo(of event, process trace.ProcessKey, group trace.Addres
 	r.add(of, []known{{"callback_group_addr", group}, member}, number(group), number(member.address))
 }
 
+// addWithGID adds the event by which the middleware's object gets its gid, which is zeros where it is not known.
+func (r *entityRow) addWithGID(of event, handle known, gid string) {
+	bytes, err := hex.DecodeString(gid)
+	if err != nil || len(bytes) == 0 {
+		bytes = nil
+		if handle.address != 0 {
+			r.leaveOut(of, "of which the gid is not known: it is zeros")
+		}
+	}
+	r.add(of, []known{handle}, number(handle.address), value{text: string(bytes)})
+}
+
 func (e *entityEvents) context(row *trace.Context) error {
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
-	r.add(rclInit, nil, number(row.ContextHandle), value{})
+	r.add(rclInit, nil, number(row.ContextHandle), value{text: tracetoolsVersion})
 	return r.err
 }
 
@@ -139,9 +155,7 @@ func (e *entityEvents) node(row *trace.Node) error {
 
 func (e *entityEvents) publisher(row *trace.Publisher) error {
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
-	if of, err := hex.DecodeString(row.GID); err == nil && len(of) > 0 && row.RMWPublisherHandle != 0 {
-		r.add(rmwPublisherInit, nil, number(row.RMWPublisherHandle), value{text: string(of)})
-	}
+	r.addWithGID(rmwPublisherInit, known{"rmw_publisher_handle", row.RMWPublisherHandle}, row.GID)
 	if row.TopicName == "" {
 		r.leaveOut(rclPublisherInit, "without topic_name")
 		return r.err
@@ -157,6 +171,9 @@ func (e *entityEvents) subscription(row *trace.Subscription) error {
 	if row.TopicName == "" {
 		r.leaveOut(rclSubscriptionInit, "without topic_name")
 	} else {
+		// What gid a subscription has is not recorded.
+		rmwHandle := known{"rmw_subscription_handle", row.RMWSubscriptionHandle}
+		r.add(rmwSubscriptionInit, []known{rmwHandle}, number(row.RMWSubscriptionHandle), value{})
 		r.add(rclSubscriptionInit, []known{handle, {"node_handle", row.NodeHandle}}, number(row.SubscriptionHandle), number(row.NodeHandle),
 			number(row.RMWSubscriptionHandle), value{text: row.TopicName}, number(row.QueueDepth.Value))
 	}
@@ -188,6 +205,7 @@ func (e *entityEvents) timer(row *trace.Timer) error {
 	} else {
 		r.leaveOut(rclTimerInit, "without period")
 	}
+	e.own(row.ProcessKey, row.Callback, row.TimerHandle)
 	r.add(rclcppTimerCallbackAdded, []known{{"callback", row.Callback}}, number(row.TimerHandle), number(row.Callback))
 	r.add(rclcppTimerLinkNode, []known{{"node_handle", row.NodeHandle}}, number(row.TimerHandle), number(row.NodeHandle))
 	r.addTo(callbackGroupAddTimer, row.ProcessKey, row.CallbackGroup, known{"timer_handle", row.TimerHandle})
@@ -202,6 +220,7 @@ func (e *entityEvents) service(row *trace.ServiceServer) error {
 		r.add(rclServiceInit, []known{{"node_handle", row.NodeHandle}}, number(row.ServiceHandle), number(row.NodeHandle),
 			number(row.RMWServiceHandle), value{text: row.ServiceName})
 	}
+	e.own(row.ProcessKey, row.Callback, row.ServiceHandle)
 	r.add(rclcppServiceCallbackAdded, []known{{"callback", row.Callback}}, number(row.ServiceHandle), number(row.Callback))
 	r.addTo(callbackGroupAddService, row.ProcessKey, row.CallbackGroup, known{"service_handle", row.ServiceHandle})
 	return r.err
@@ -209,6 +228,7 @@ func (e *entityEvents) service(row *trace.ServiceServer) error {
 
 func (e *entityEvents) client(row *trace.Client) error {
 	r := e.row(&row.ProcessKey, row.InitTimestamp)
+	r.addWithGID(rmwClientInit, known{"rmw_client_handle", row.RMWClientHandle}, row.GID)
 	if row.ServiceName == "" {
 		r.leaveOut(rclClientInit, "without service_name")
 	} else {

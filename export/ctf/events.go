@@ -3,6 +3,7 @@ package ctf
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // fieldType is the type of a field in a trace.
@@ -35,6 +36,7 @@ const (
 	rclNodeInit
 	rmwPublisherInit
 	rclPublisherInit
+	rmwSubscriptionInit
 	rclSubscriptionInit
 	rclcppSubscriptionInit
 	rclcppSubscriptionCallbackAdded
@@ -49,6 +51,7 @@ const (
 	rclServiceInit
 	rclcppServiceCallbackAdded
 	callbackGroupAddService
+	rmwClientInit
 	rclClientInit
 	callbackGroupAddClient
 	rclcppCallbackRegister
@@ -65,10 +68,14 @@ const (
 	ddsWrite
 	ddsBindAddrToStamp
 	rmwTake
+	rclcppTake
 	rclcppRingBufferEnqueue
 	rclcppRingBufferDequeue
 	rclLifecycleTransition
 	simTime
+	executorGetNextReady
+	executorWaitForWork
+	executorExecute
 	eventCount
 )
 
@@ -76,6 +83,15 @@ const (
 type tracepoint struct {
 	name   string
 	fields []field
+}
+
+// synthesised is the field of events that were not recorded, and follow from what was: it is 1. The tracepoints that
+// have these names do not have it. Readers ask for fields by their names.
+const synthesised = "synthesised"
+
+// isSynthesised reports whether events of a tracepoint were not recorded.
+func (t *tracepoint) isSynthesised() bool {
+	return slices.ContainsFunc(t.fields, func(f field) bool { return f.name == synthesised })
 }
 
 // tracepoints describes the events, as tracetools and CARET name them.
@@ -86,6 +102,7 @@ func tracepoints() [eventCount]tracepoint {
 		rclNodeInit:                            {"ros2:rcl_node_init", []field{{"node_handle", address}, {"rmw_handle", address}, {"node_name", text}, {"namespace", text}}},
 		rmwPublisherInit:                       {"ros2:rmw_publisher_init", []field{{"rmw_publisher_handle", address}, {"gid", gid}}},
 		rclPublisherInit:                       {"ros2:rcl_publisher_init", []field{{"publisher_handle", address}, {"node_handle", address}, {"rmw_publisher_handle", address}, {"topic_name", text}, {"queue_depth", unsigned}}},
+		rmwSubscriptionInit:                    {"ros2:rmw_subscription_init", []field{{"rmw_subscription_handle", address}, {"gid", gid}}},
 		rclSubscriptionInit:                    {"ros2:rcl_subscription_init", []field{{"subscription_handle", address}, {"node_handle", address}, {"rmw_subscription_handle", address}, {"topic_name", text}, {"queue_depth", unsigned}}},
 		rclcppSubscriptionInit:                 {"ros2:rclcpp_subscription_init", []field{{"subscription_handle", address}, {"subscription", address}}},
 		rclcppSubscriptionCallbackAdded:        {"ros2:rclcpp_subscription_callback_added", []field{{"subscription", address}, {"callback", address}}},
@@ -100,6 +117,7 @@ func tracepoints() [eventCount]tracepoint {
 		rclServiceInit:                         {"ros2:rcl_service_init", []field{{"service_handle", address}, {"node_handle", address}, {"rmw_service_handle", address}, {"service_name", text}}},
 		rclcppServiceCallbackAdded:             {"ros2:rclcpp_service_callback_added", []field{{"service_handle", address}, {"callback", address}}},
 		callbackGroupAddService:                {"ros2_caret:callback_group_add_service", []field{{"callback_group_addr", address}, {"service_handle", address}}},
+		rmwClientInit:                          {"ros2:rmw_client_init", []field{{"rmw_client_handle", address}, {"gid", gid}}},
 		rclClientInit:                          {"ros2:rcl_client_init", []field{{"client_handle", address}, {"node_handle", address}, {"rmw_client_handle", address}, {"service_name", text}}},
 		callbackGroupAddClient:                 {"ros2_caret:callback_group_add_client", []field{{"callback_group_addr", address}, {"client_handle", address}}},
 		rclcppCallbackRegister:                 {"ros2:rclcpp_callback_register", []field{{"callback", address}, {"symbol", text}}},
@@ -116,10 +134,14 @@ func tracepoints() [eventCount]tracepoint {
 		ddsWrite:                               {"ros2_caret:dds_write", []field{{"message", address}}},
 		ddsBindAddrToStamp:                     {"ros2_caret:dds_bind_addr_to_stamp", []field{{"addr", address}, {"source_stamp", signed}}},
 		rmwTake:                                {"ros2:rmw_take", []field{{"rmw_subscription_handle", address}, {"message", address}, {"source_timestamp", signed}, {"taken", truth}}},
+		rclcppTake:                             {"ros2:rclcpp_take", []field{{"message", address}, {synthesised, truth}}},
 		rclcppRingBufferEnqueue:                {"ros2:rclcpp_ring_buffer_enqueue", []field{{"buffer", address}, {"index", unsigned}, {"size", unsigned}, {"overwritten", truth}}},
 		rclcppRingBufferDequeue:                {"ros2:rclcpp_ring_buffer_dequeue", []field{{"buffer", address}, {"index", unsigned}, {"size", unsigned}}},
 		rclLifecycleTransition:                 {"ros2:rcl_lifecycle_transition", []field{{"state_machine", address}, {"start_label", text}, {"goal_label", text}}},
 		simTime:                                {"ros2_caret:sim_time", []field{{"stamp", signed}}},
+		executorGetNextReady:                   {"ros2:rclcpp_executor_get_next_ready", []field{{synthesised, truth}}},
+		executorWaitForWork:                    {"ros2:rclcpp_executor_wait_for_work", []field{{"timeout", signed}}},
+		executorExecute:                        {"ros2:rclcpp_executor_execute", []field{{"handle", address}, {synthesised, truth}}},
 	}
 }
 

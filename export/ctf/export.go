@@ -34,8 +34,10 @@ func (o *Options) covers(from, to int64) bool {
 type Summary struct {
 	// Events are all events, Hits those of what ran.
 	Events, Hits uint64
-	Bytes        int64
-	// Lost is what the recording has lost, which the trace tells of.
+	// Synthesised are events that were not recorded and follow from what was: of executors and takes.
+	Synthesised uint64
+	Bytes       int64
+	// Lost is how much of it the recording has lost, which the trace tells of.
 	Lost uint64
 	// LeftOut counts events that are not in the trace, and values in it that are not known, by what a reader is to know of
 	// them, such as "ros2:rclcpp_ring_buffer_enqueue without index".
@@ -79,6 +81,6 @@ func writeIn(ctx context.Context, folder *folder, dataset *trace.Dataset, option
 	if err := folder.write("metadata", describe(identifier, dataset.Session())); err != nil {
 		return err
 	}
-	*summary = Summary{Events: streams.events, Hits: c.hitCount, Bytes: folder.bytes, Lost: losses.total(), LeftOut: c.leftOut, Damaged: c.damaged}
+	*summary = Summary{Events: streams.events, Hits: c.hitCount, Synthesised: c.synthesisedCount, Bytes: folder.bytes, Lost: losses.total(), LeftOut: c.leftOut, Damaged: c.damaged}
 	return nil
 }

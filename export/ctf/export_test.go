@@ -83,7 +83,7 @@ func TestHits(t *testing.T) {
 			{
 				ProcessKey: robot, TID: 78, CPU: 2, EndCPU: trace.Some[int32](3), Callback: 0x13, Status: trace.CallbackComplete,
 				CallbackStartTimestamp: at(100), CallbackEndTimestamp: at(200), IsIntraProcess: trace.Some(false),
-				Message: 0x50, SourceTimestamp: at(60), RMWSubscriptionHandle: 0x51, RMWTakeTimestamp: at(90),
+				Message: 0x50, SourceTimestamp: at(60), RMWSubscriptionHandle: 0x51, RMWTakeTimestamp: at(90), SubscriptionHandle: 0x52,
 			},
 			{
 				ProcessKey: robot, TID: 79, CPU: 1, Callback: 0x14, Status: trace.CallbackUnwound,
@@ -108,9 +108,12 @@ func TestHits(t *testing.T) {
 		"10: ros2_caret:caret_init clock_offset=5010 distribution=iron",
 		"20: ros2:callback_end callback=21",
 		fmt.Sprintf("40: ros2:rmw_take rmw_subscription_handle=83 message=84 source_timestamp=%d taken=1", begin+30),
+		"70: ros2:rclcpp_executor_execute handle=0 synthesised=1",
 		"70: ros2:rclcpp_ring_buffer_dequeue buffer=96 index=1 size=0",
 		"80: ros2:callback_start callback=20 is_intra_process=1",
+		"90: ros2:rclcpp_executor_execute handle=82 synthesised=1",
 		fmt.Sprintf("90: ros2:rmw_take rmw_subscription_handle=81 message=80 source_timestamp=%d taken=1", begin+60),
+		"90: ros2:rclcpp_take message=80 synthesised=1",
 		"100: ros2:callback_start callback=19 is_intra_process=0",
 		"110: ros2:rclcpp_intra_publish publisher_handle=17 message=82",
 		"115: ros2:rclcpp_ring_buffer_enqueue buffer=96 index=1 size=1 overwritten=1",
@@ -120,14 +123,15 @@ func TestHits(t *testing.T) {
 		fmt.Sprintf("140: ros2:rmw_publish rmw_publisher_handle=18 message=80 timestamp=%d", begin+135),
 		fmt.Sprintf("150: ros2_caret:dds_bind_addr_to_stamp addr=80 source_stamp=%d", begin+135),
 		"200: ros2:callback_end callback=19",
+		"200: ros2:rclcpp_executor_get_next_ready synthesised=1",
 		"210: ros2_caret:sim_time stamp=12",
 		"220: ros2:rcl_lifecycle_transition state_machine=112 start_label=inactive goal_label=active",
 	)
-	end := read.Events[14]
+	end := read.Events[17]
 	if end.CPU != 3 || end.PID != 77 || end.TID != 78 || end.Process != "a_name_of_more_t" {
 		t.Errorf("the end of the callback is %+v", end)
 	}
-	for _, want := range []string{`hostname = "truck?7"`, `tracer_name = "lttng-ust"`, "int32_t _vpid;", "address_t _publisher_handle;", "string _topic_name;"} {
+	for _, want := range []string{`hostname = "truck?7"`, `tracer_name = "lttng-ust"`, `synthesised_events = "ros2:rclcpp_take ros2:rclcpp_executor_get_next_ready ros2:rclcpp_executor_execute"`, `unknown_fields = "gid of ros2:rmw_subscription_init"`, "int32_t _vpid;", "address_t _publisher_handle;", "string _topic_name;"} {
 		if !strings.Contains(read.Metadata, want) {
 			t.Errorf("metadata lacks %s", want)
 		}
@@ -143,7 +147,7 @@ func TestEntities(t *testing.T) {
 		Nodes:     []trace.Node{{ProcessKey: robot, NodeHandle: 0x10, RMWHandle: 0x11, NodeName: "sensor", Namespace: "/", InitTimestamp: at(50)}, {ProcessKey: robot, NodeHandle: 0x18}},
 		Publishers: []trace.Publisher{
 			{ProcessKey: robot, PublisherHandle: 0x12, NodeHandle: 0x10, RMWPublisherHandle: 0x13, TopicName: "/points", QueueDepth: trace.Some[uint64](7), GID: "0102", InitTimestamp: at(60)},
-			{ProcessKey: robot, PublisherHandle: 0x14, NodeHandle: 0x10},
+			{ProcessKey: robot, PublisherHandle: 0x14, NodeHandle: 0x10, RMWPublisherHandle: 0x15, InitTimestamp: at(61)},
 		},
 		Subscriptions: []trace.Subscription{
 			{ProcessKey: robot, SubscriptionHandle: 0x20, NodeHandle: 0x10, RMWSubscriptionHandle: 0x21, TopicName: "/points", Subscription: 0x22, Callback: 0x23, CallbackGroup: 0x40, InitTimestamp: at(70)},
@@ -154,18 +158,20 @@ func TestEntities(t *testing.T) {
 		CallbackGroups: []trace.CallbackGroup{{ProcessKey: robot, CallbackGroup: 0x40, GroupTypeName: trace.Reentrant, Executor: 0x50, InitTimestamp: at(90)}},
 		Executors:      []trace.Executor{{ProcessKey: robot, Executor: 0x50, ExecutorType: "single_threaded_executor", InitTimestamp: at(91)}},
 		ServiceServers: []trace.ServiceServer{{ProcessKey: robot, ServiceHandle: 0x60, NodeHandle: 0x10, ServiceName: "/reset", Callback: 0x61, InitTimestamp: at(95)}},
-		Clients:        []trace.Client{{ProcessKey: robot, ClientHandle: 0x62, NodeHandle: 0x10, ServiceName: "/reset", InitTimestamp: at(96)}},
+		Clients:        []trace.Client{{ProcessKey: robot, ClientHandle: 0x62, NodeHandle: 0x10, RMWClientHandle: 0x64, ServiceName: "/reset", GID: "0a", InitTimestamp: at(96)}},
 		LifecycleStateMachines: []trace.LifecycleStateMachine{
 			{ProcessKey: robot, StateMachine: 0x63, NodeHandle: 0x10, InitTimestamp: at(97)},
 		},
 	}, ctf.Options{})
 	requireLines(t, lines(read),
 		"10: ros2_caret:caret_init clock_offset=5010 distribution=iron",
-		"10: ros2:rcl_init context_handle=1 version=",
+		"10: ros2:rcl_init context_handle=1 version=8.0.0",
 		"50: ros2:rcl_node_init node_handle=16 rmw_handle=17 node_name=sensor namespace=/",
 		"60: ros2:rmw_publisher_init rmw_publisher_handle=19 gid=0102"+strings.Repeat("00", 22),
 		"60: ros2:rcl_publisher_init publisher_handle=18 node_handle=16 rmw_publisher_handle=19 topic_name=/points queue_depth=7",
+		"61: ros2:rmw_publisher_init rmw_publisher_handle=21 gid="+strings.Repeat("00", 24),
 		"69: ros2:rclcpp_subscription_callback_added subscription=36 callback=37",
+		"70: ros2:rmw_subscription_init rmw_subscription_handle=33 gid="+strings.Repeat("00", 24),
 		"70: ros2:rcl_subscription_init subscription_handle=32 node_handle=16 rmw_subscription_handle=33 topic_name=/points queue_depth=0",
 		"70: ros2:rclcpp_subscription_init subscription_handle=32 subscription=34",
 		"70: ros2:rclcpp_subscription_callback_added subscription=34 callback=35",
@@ -185,17 +191,74 @@ func TestEntities(t *testing.T) {
 		"91: ros2_caret:construct_executor executor_addr=80 executor_type_name=single_threaded_executor",
 		"95: ros2:rcl_service_init service_handle=96 node_handle=16 rmw_service_handle=0 service_name=/reset",
 		"95: ros2:rclcpp_service_callback_added service_handle=96 callback=97",
-		"96: ros2:rcl_client_init client_handle=98 node_handle=16 rmw_client_handle=0 service_name=/reset",
+		"96: ros2:rmw_client_init rmw_client_handle=100 gid=0a"+strings.Repeat("00", 23),
+		"96: ros2:rcl_client_init client_handle=98 node_handle=16 rmw_client_handle=100 service_name=/reset",
 		"97: ros2:rcl_lifecycle_state_machine_init node_handle=16 state_machine=99",
 	)
 	want := map[string]uint64{
 		"ros2:rcl_node_init without a name": 1, "ros2:rcl_publisher_init without topic_name": 1,
+		"ros2:rmw_publisher_init of which the gid is not known: it is zeros":         1,
 		"ros2_caret:callback_group_add_timer with an unknown callback group":         1,
 		"ros2_caret:callback_group_add_service without callback_group_addr":          1,
 		"ros2:rclcpp_callback_register of which the symbol is not known: it says so": 1,
 	}
 	if !reflect.DeepEqual(summary.LeftOut, want) {
 		t.Errorf("left out: %v, want %v", summary.LeftOut, want)
+	}
+}
+
+// Executors run outermost callbacks, as far as can be concluded from them: before their messages are taken, and with
+// something else to do when they end. What waits for work is recorded.
+func TestExecutors(t *testing.T) {
+	const thread = 7
+	ran := func(callback trace.Address, from, to int64, depth int32) trace.Callback {
+		return trace.Callback{
+			ProcessKey: robot, TID: thread, CPU: 1, EndCPU: trace.Some[int32](2), Callback: callback, Depth: depth, Status: trace.CallbackComplete,
+			CallbackStartTimestamp: at(from), CallbackEndTimestamp: at(to),
+		}
+	}
+	unfinished := trace.Callback{ProcessKey: robot, TID: thread, Callback: 0x31, Status: trace.CallbackRecordingEnd, CallbackStartTimestamp: at(100)}
+	begun := trace.Callback{ProcessKey: robot, TID: thread, Callback: 0x31, Status: trace.CallbackStartMissing, CallbackEndTimestamp: at(5)}
+	taken := ran(0x23, 30, 35, 0)
+	taken.SubscriptionHandle, taken.Message, taken.SourceTimestamp, taken.RMWTakeTimestamp, taken.RMWSubscriptionHandle = 0x20, 0x50, at(20), at(28), 0x21
+	read, summary, _ := export(t, &trace.Batch{
+		Timers: []trace.Timer{
+			{ProcessKey: robot, TimerHandle: 0x30, Callback: 0x31}, {ProcessKey: robot, TimerHandle: 0x40, Callback: 0x41}, {ProcessKey: robot, TimerHandle: 0x42, Callback: 0x41},
+		},
+		ServiceServers: []trace.ServiceServer{{ProcessKey: robot, ServiceHandle: 0x60, Callback: 0x61}},
+		Callbacks:      []trace.Callback{begun, ran(0x31, 10, 20, 0), ran(0x61, 12, 14, 1), taken, ran(0x61, 40, 41, 0), ran(0x41, 50, 51, 0), unfinished},
+		Waits: []trace.Wait{
+			{ProcessKey: robot, TID: thread, CPU: 3, Status: trace.WaitStartMissing, WaitEndTimestamp: at(8)},
+			{ProcessKey: robot, TID: thread, CPU: 3, Status: trace.WaitComplete, WaitStartTimestamp: at(60), WaitEndTimestamp: at(70), Timeout: trace.Some[int64](-1)},
+			{ProcessKey: robot, TID: thread, CPU: 3, Status: trace.WaitRecordingEnd, WaitStartTimestamp: at(80), Timeout: trace.Some[int64](9)},
+		},
+	}, ctf.Options{})
+	const ready = "ros2:rclcpp_executor_get_next_ready synthesised=1"
+	var got []string
+	for _, line := range lines(read) {
+		if strings.Contains(line, "executor_") && !strings.Contains(line, "ros2_caret:") || strings.Contains(line, "take") {
+			got = append(got, line)
+		}
+	}
+	requireLines(t, got,
+		"8: "+ready,
+		"10: ros2:rclcpp_executor_execute handle=48 synthesised=1", "20: "+ready,
+		"28: ros2:rclcpp_executor_execute handle=32 synthesised=1",
+		fmt.Sprintf("28: ros2:rmw_take rmw_subscription_handle=33 message=80 source_timestamp=%d taken=1", begin+20),
+		"28: ros2:rclcpp_take message=80 synthesised=1", "35: "+ready,
+		"40: ros2:rclcpp_executor_execute handle=96 synthesised=1", "41: "+ready,
+		"50: ros2:rclcpp_executor_execute handle=0 synthesised=1", "51: "+ready, // two timers have had this callback
+		"60: ros2:rclcpp_executor_wait_for_work timeout=-1", "70: "+ready,
+		"80: ros2:rclcpp_executor_wait_for_work timeout=9",
+		"100: ros2:rclcpp_executor_execute handle=48 synthesised=1",
+	)
+	if summary.Synthesised != 12 || summary.Hits != 15 {
+		t.Errorf("%d events are synthesised and %d are hits", summary.Synthesised, summary.Hits)
+	}
+	for i := range read.Events {
+		if e := &read.Events[i]; e.At == begin+70 && e.CPU != math.MaxUint32 {
+			t.Errorf("the wait ended on CPU %d, which is not known", e.CPU)
+		}
 	}
 }
 
@@ -242,6 +305,11 @@ func TestParts(t *testing.T) {
 			{Kind: trace.LostCallback, Reason: "ring_full", Count: 3, FromTimestamp: begin, ToTimestamp: begin + 5},
 			{Kind: trace.LostCallback, Reason: "ring_full", Count: 4, FromTimestamp: begin + 6, ToTimestamp: begin + 12},
 			{Kind: trace.LostCallback, Reason: "ring_full", Count: 5, FromTimestamp: begin + 40, ToTimestamp: begin + 50},
+			// The trace has no events of these.
+			{Kind: trace.LostSched, Reason: "ring_full", Count: 100, FromTimestamp: begin, ToTimestamp: begin + 50},
+			{Kind: trace.LostService, Reason: "ring_full", Count: 100, FromTimestamp: begin, ToTimestamp: begin + 50},
+			{Kind: trace.LostThread, Reason: "ring_full", Count: 100, FromTimestamp: begin, ToTimestamp: begin + 50},
+			{Kind: trace.LostRaw, Reason: "ring_full", Count: 100, FromTimestamp: begin, ToTimestamp: begin + 50},
 		},
 	}
 	for _, test := range []struct {

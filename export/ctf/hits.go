@@ -15,7 +15,9 @@ type callbackColumns struct {
 	CallbackStartTimestamp trace.Optional[int64] `column:"callback_start_timestamp"`
 	CallbackEndTimestamp   trace.Optional[int64] `column:"callback_end_timestamp"`
 	EndCPU                 trace.Optional[int32] `column:"end_cpu"`
+	Depth                  int32                 `column:"depth"`
 	IsIntraProcess         trace.Optional[bool]  `column:"is_intra_process"`
+	SubscriptionHandle     trace.Address         `column:"subscription_handle,null"`
 	receiveColumns
 }
 
@@ -66,6 +68,9 @@ func (c *collector) hits(ctx context.Context, d *trace.Dataset) error {
 		return err
 	}
 	if err := scanWanted(ctx, c, d, trace.TableCallback, c.callback); err != nil {
+		return err
+	}
+	if err := scanWanted(ctx, c, d, trace.TableWait, c.wait); err != nil {
 		return err
 	}
 	if err := scanWanted(ctx, c, d, trace.TableLifecycle, c.lifecycle); err != nil {
@@ -165,7 +170,13 @@ func (c *collector) receive(row *receiveColumns, where *place) error {
 
 func (c *collector) callback(row *callbackColumns) error {
 	where := c.place(&row.ProcessKey, row.TID, row.CPU)
+	if err := c.execute(row, &where); err != nil {
+		return err
+	}
 	if err := c.receive(&row.receiveColumns, &where); err != nil {
+		return err
+	}
+	if err := c.taken(&row.receiveColumns, &where); err != nil {
 		return err
 	}
 	if row.CallbackStartTimestamp.Valid {
@@ -179,7 +190,10 @@ func (c *collector) callback(row *callbackColumns) error {
 	if row.EndCPU.Valid {
 		where.cpu = row.EndCPU.Value
 	}
-	return c.hit(callbackEnd, row.CallbackEndTimestamp.Value, &where, number(row.Callback))
+	if err := c.hit(callbackEnd, row.CallbackEndTimestamp.Value, &where, number(row.Callback)); err != nil {
+		return err
+	}
+	return c.executed(row, &where)
 }
 
 func (c *collector) lifecycle(row *trace.Lifecycle) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// losses are those of a recording, in the order of time.
+// losses are those of a recording that the trace is to tell of, in the order of time.
 type losses struct {
 	rows []loss
 	told int
@@ -20,11 +20,11 @@ type loss struct {
 	count uint64
 }
 
-// losses reads what was lost in the time that the trace is about.
+// losses reads what the trace lacks since it was lost, in the time that it is about.
 func (c *collector) losses(ctx context.Context, d *trace.Dataset) (*losses, error) {
 	l := new(losses)
 	err := scan(ctx, c, d, trace.TableLoss, func(row *trace.Loss) error {
-		if c.options.covers(row.FromTimestamp, row.ToTimestamp) {
+		if hasEvents(row.Kind) && c.options.covers(row.FromTimestamp, row.ToTimestamp) {
 			l.rows = append(l.rows, loss{to: row.ToTimestamp, count: row.Count})
 		}
 		return nil
@@ -34,6 +34,15 @@ func (c *collector) losses(ctx context.Context, d *trace.Dataset) (*losses, erro
 	}
 	slices.SortFunc(l.rows, func(a, b loss) int { return cmp.Compare(a.to, b.to) })
 	return l, nil
+}
+
+// hasEvents reports whether what was lost would have been events of a trace.
+func hasEvents(of trace.LossKind) bool {
+	switch of {
+	case trace.LostService, trace.LostSched, trace.LostThread, trace.LostRaw:
+		return false
+	}
+	return true
 }
 
 // total is how much was lost.

@@ -107,6 +107,14 @@ func environment(session *trace.Session) string {
 	say("tracer_name", "lttng-ust")
 	b.WriteString("\ttracer_major = 2;\n\ttracer_minor = 13;\n")
 	say("written_by", "caret-bpf export ctf")
+	var names []string
+	for _, of := range tracepoints() {
+		if of.isSynthesised() {
+			names = append(names, of.name)
+		}
+	}
+	say("synthesised_events", strings.Join(names, " "))
+	say("unknown_fields", "gid of "+tracepoints()[rmwSubscriptionInit].name)
 	if session != nil && session.Recorder.Version != "" {
 		say("recorder", session.Recorder.Version)
 	}
