@@ -14,6 +14,8 @@ import bt2
 from caret_analyze import Application, Architecture, Lttng
 from caret_analyze.record import ResponseTime
 
+import plots
+
 
 def has_middleware(trace: str) -> bool:
     """caret_analyze refuses traces of which no message went through the middleware, unless told not to validate."""
@@ -141,6 +143,7 @@ def main() -> None:
     write(out / "path.csv", ["path", "bounds"], paths(app))
     write(out / "response_time.csv", ["path", "case", "start", "end"], response_times(app))
     write(out / "delay.csv", ["path", "start", "end"], delays(app))
+    write(out / "plots.csv", ["plot", "values", "marks"], plots.draw(app, out / "plots"))
     include_callbacks(app)
     write(out / "path_with_callbacks.csv", ["path", "bounds"], paths(app))
 
