@@ -86,6 +86,17 @@ func NewQuery(ctx context.Context, filter Filter, datasets ...*trace.Dataset) (*
 	return q, nil
 }
 
+// Again prepares the same question once more, so that two can be asked side by side.
+func (q *Query) Again(ctx context.Context) (*Query, error) {
+	again, err := NewQuery(ctx, q.filter, q.datasets...)
+	if err != nil {
+		return nil, err
+	}
+	again.WindowRows = q.WindowRows
+	again.align(q.alignment)
+	return again, nil
+}
+
 // warnOfDamage takes damaged segments as warnings and returns any other error.
 func (q *Query) warnOfDamage(err error) error {
 	var damaged *trace.DamageError

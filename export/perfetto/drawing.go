@@ -48,6 +48,7 @@ type drawing struct {
 	rates     []*rate
 	topicsTop uint64 // the track above those of topics
 	summary   *Summary
+	delays    *delays // nil if it is not known what went before callbacks
 
 	cpu, endCPU, overhead uint64    // numbers of arguments' names
 	parts                 [4]uint64 // the same, of analyze.Parts
@@ -303,6 +304,9 @@ func (d *drawing) arguments(b []byte, e *analyze.Execution) []byte {
 		for i, part := range []int64{parts.CPUTime, parts.PreemptedTime, parts.BlockedTime, parts.WakeupLatency} {
 			b = appendNumber(b, d.parts[i], part)
 		}
+	}
+	if delayed := d.delays.of(e); delayed != nil {
+		b = d.before(b, delayed)
 	}
 	if e.Status != trace.CallbackComplete {
 		b = d.text(b, "status", string(e.Status))

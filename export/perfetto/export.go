@@ -4,6 +4,7 @@ package perfetto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -64,7 +65,7 @@ func Write(ctx context.Context, out io.Writer, dataset *trace.Dataset, query *an
 	for i := range processes {
 		d.known[processes[i].ProcessKey] = &processes[i]
 	}
-	if err := d.drawAll(ctx, query, options); err != nil {
+	if err := d.drawAll(ctx, dataset, query, options); err != nil {
 		return summary, err
 	}
 	d.finish()
@@ -76,16 +77,16 @@ func Write(ctx context.Context, out io.Writer, dataset *trace.Dataset, query *an
 	return summary, nil
 }
 
-func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Options) error {
+func (d *drawing) drawAll(ctx context.Context, dataset *trace.Dataset, query *analyze.Query, options Options) error {
 	losses := newDrawnLosses(d)
 	if err := query.Losses(ctx, losses.add); err != nil {
 		return err
 	}
-	err := query.Timeline(ctx, func(a *analyze.TimelineWindow) error {
-		d.window(a)
-		return d.err
-	})
+	withParts, err := hasTimesOffCPU(ctx, dataset)
 	if err != nil {
+		return err
+	}
+	if err := d.timeline(ctx, query, withParts); err != nil {
 		return err
 	}
 	for _, draw := range []func() error{
@@ -102,7 +103,13 @@ func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Opt
 	if len(options.Paths) == 0 {
 		return nil
 	}
-	ways := newDrawnWays(d)
+	var parts wayParts
+	if withParts {
+		if parts, err = readWayParts(ctx, query, &options); err != nil {
+			return err
+		}
+	}
+	ways := newDrawnWays(d, parts)
 	_, err = query.PathLatency(ctx, options.Paths, options.PathOptions, func(hops []analyze.PathHopInstance) error {
 		for i := range hops {
 			ways.add(&hops[i])
@@ -110,6 +117,25 @@ func (d *drawing) drawAll(ctx context.Context, query *analyze.Query, options Opt
 		return d.err
 	})
 	ways.end()
+	return err
+}
+
+// timeline draws callbacks, publishes and polls, withParts with what went before callbacks.
+func (d *drawing) timeline(ctx context.Context, query *analyze.Query, withParts bool) error {
+	if withParts {
+		beside, err := query.Again(ctx)
+		if err != nil {
+			return err
+		}
+		d.delays = newDelays(ctx, beside)
+	}
+	err := query.Timeline(ctx, func(a *analyze.TimelineWindow) error {
+		d.window(a)
+		return d.err
+	})
+	if d.delays != nil {
+		err = errors.Join(err, d.delays.close())
+	}
 	return err
 }
 

@@ -434,6 +434,9 @@ func TestTimesOffCPU(t *testing.T) {
 	}
 	wantLines(t, "times off the CPU", drawn(decoded.Slices, "off_cpu"),
 		"10-20 preempted by=hog, PID 20, thread 21, priority 9", "30-44 blocked woken_where_ran=hog, PID 20, thread 21, priority 9", "44-50 awake", "60-70 blocked")
+	if err := decoded.CheckTimesOffCPU(); err != nil {
+		t.Error(err)
+	}
 	for name, filter := range map[string]analyze.Filter{
 		"of a node":    {Nodes: []*regexp.Regexp{regexp.MustCompile("/sensor")}},
 		"of a process": {Processes: []int32{1}},
@@ -442,6 +445,70 @@ func TestTimesOffCPU(t *testing.T) {
 		if _, summary := export(t, rows, filter, perfetto.Options{}); summary.TimesOffCPU > 0 {
 			t.Errorf("%s: %+v", name, summary)
 		}
+	}
+	rows.Scheds = append(rows.Scheds, hog(trace.Sched{ProcessKey: robot, TID: 5, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 65, SchedInTimestamp: begin + 75}))
+	decoded, _ = export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if err := decoded.CheckTimesOffCPU(); err == nil {
+		t.Error("a thread that is off the CPU twice at a time was not found")
+	}
+}
+
+// What a thread did before a callback, and on a hop, is an argument where it is known, and adds up.
+func TestTimeBefore(t *testing.T) {
+	rows := system()
+	rows.Callbacks = []trace.Callback{
+		parted(ran(1, 0x13, 10, 30, trace.CallbackComplete, 0), 20, 0, 0, 0), parted(got(2, 0x24, 40, 80, "aa", 20), 40, 0, 0, 0),
+		parted(ran(2, 0x34, 100, 150, trace.CallbackComplete, 0), 45, 5, 0, 0), parted(ran(1, 0x13, 110, 130, trace.CallbackComplete, 0), 20, 0, 0, 0),
+		parted(got(2, 0x24, 170, 180, "aa", 120), 10, 0, 0, 0),
+	}
+	rows.Publishes = []trace.Publish{published(1, 0x11, 20, 1), published(1, 0x11, 120, 1)}
+	rows.Scheds = []trace.Sched{
+		{
+			ProcessKey: robot, TID: 2, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 110, SchedInTimestamp: begin + 115,
+			Callback: 0x34, CallbackStartTimestamp: trace.Some(begin + 100),
+		},
+		{ProcessKey: robot, TID: 2, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 150, SchedInTimestamp: begin + 165, WakingTimestamp: trace.Some(begin + 160)},
+	}
+	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{}, "[/sensor]-[/points]-[/left]")
+	if summary.Ways != 2 {
+		t.Fatalf("%d ways", summary.Ways)
+	}
+	parts := map[string]any{
+		"other_callbacks_ns": int64(30), "executor_ns": int64(5), "preempted_time_ns": int64(0), "blocked_time_ns": int64(10), "wakeup_latency_ns": int64(5), "behind_time_ns": int64(30),
+	}
+	checked := 0
+	for _, s := range decoded.Slices {
+		late := s.Begin == begin+170 && s.Category == "callback"
+		if late {
+			checked++
+			for name, want := range parts {
+				if got := s.Arguments["before."+name]; got != want {
+					t.Errorf("before the callback %s is %v, want %v", name, got, want)
+				}
+			}
+			behind, _ := s.Arguments["before.behind"].(string)
+			if s.Arguments["before.since"] != "publish" || s.Arguments["before.latency_ns"] != int64(50) || !strings.HasPrefix(behind, "/right") {
+				t.Errorf("before the callback: %v", s.Arguments)
+			}
+		} else if _, known := s.Arguments["before.latency_ns"]; known && s.Name == "/left /points" {
+			t.Errorf("of the thread's first callback it is known what went before: %v", s.Arguments)
+		}
+		if s.Category != "path" {
+			continue
+		}
+		for name, want := range parts {
+			if got := s.Arguments[name]; s.Begin == begin+120 && got != want || s.Begin == begin+20 && got != nil {
+				t.Errorf("on %s from %d %s is %v", s.Name, s.Begin-begin, name, got)
+			}
+		}
+	}
+	if checked != 1 {
+		t.Errorf("the late callback is there %d times", checked)
+	}
+	// The times are of a thread, so they are known of one node, too.
+	decoded, _ = export(t, rows, analyze.Filter{Nodes: []*regexp.Regexp{regexp.MustCompile("/left")}}, perfetto.Options{})
+	if !slices.ContainsFunc(decoded.Slices, func(s *perfettotest.Slice) bool { return s.Arguments["before.latency_ns"] == int64(50) }) {
+		t.Error("of one node it is not known what went before its callback")
 	}
 }
 

@@ -9,6 +9,7 @@ type drawnWays struct {
 	top   uint64 // the track above all
 	paths map[string]*drawnPath
 	way   []analyze.PathHopInstance // hops of one way
+	parts wayParts
 }
 
 type drawnPath struct {
@@ -16,8 +17,8 @@ type drawnPath struct {
 	begin []byte
 }
 
-func newDrawnWays(d *drawing) *drawnWays {
-	return &drawnWays{drawing: d, paths: make(map[string]*drawnPath)}
+func newDrawnWays(d *drawing, parts wayParts) *drawnWays {
+	return &drawnWays{drawing: d, paths: make(map[string]*drawnPath), parts: parts}
 }
 
 // add takes the next hop. Those of a way come one after the other.
@@ -51,7 +52,8 @@ func (w *drawnWays) end() {
 		begin, end = min(begin, w.way[i].Begin), max(end, w.way[i].End.Value)
 	}
 	track := path.lanes.free(&w.tracks, begin, end).uuid
-	w.begin(begin, track, w.number(path.begin[:len(path.begin):len(path.begin)], "instance", int64(w.way[0].Instance.Value)))
+	b := w.number(path.begin[:len(path.begin):len(path.begin)], "instance", int64(w.way[0].Instance.Value))
+	w.begin(begin, track, w.partsOf(b, w.parts.ofWay(w.way)))
 	at := begin
 	for i := range w.way {
 		hop := &w.way[i]
@@ -60,7 +62,8 @@ func (w *drawnWays) end() {
 		}
 		// A hop between hosts may end before it begins, as their clocks differ.
 		at = max(at, hop.Begin)
-		w.begin(at, track, w.event(sliceBegin, categoryPath, string(hop.Kind)+" "+hop.Name))
+		b := w.event(sliceBegin, categoryPath, string(hop.Kind)+" "+hop.Name)
+		w.begin(at, track, w.partsOf(b, w.parts.ofHop(hop)))
 		at = max(at, hop.End.Value)
 		w.drawing.end(track, at)
 	}

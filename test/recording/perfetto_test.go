@@ -49,6 +49,9 @@ func checkPerfetto(t *testing.T, d *trace.Dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := decoded.CheckTimesOffCPU(); err != nil {
+		t.Error(err)
+	}
 	for _, table := range []struct {
 		name  string
 		drawn uint64
