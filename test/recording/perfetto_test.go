@@ -35,7 +35,9 @@ func TestPerfettoTakesRecordings(t *testing.T) {
 	})
 }
 
-func checkPerfetto(t *testing.T, d *trace.Dataset) {
+// perfettoOf makes a trace of a dataset and reads it.
+func perfettoOf(t *testing.T, d *trace.Dataset) (*analyze.Query, perfetto.Summary, *perfettotest.Trace) {
+	t.Helper()
 	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +54,38 @@ func checkPerfetto(t *testing.T, d *trace.Dataset) {
 	if err := decoded.CheckTimesOffCPU(); err != nil {
 		t.Error(err)
 	}
+	return q, summary, decoded
+}
+
+// requireTimesDrawn requires that a trace has each time off the CPU, and what went before each callback of which that
+// is known.
+func requireTimesDrawn(t *testing.T, dir string) {
+	t.Helper()
+	d, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, summary, decoded := perfettoOf(t, d)
+	if rows, err := trace.Count(t.Context(), d, trace.TableSched); err != nil || rows != summary.TimesOffCPU {
+		t.Errorf("%d of %d times off the CPU are drawn: %v", summary.TimesOffCPU, rows, err)
+	}
+	known, drawn := 0, 0
+	_, err = q.CallbackDelays(t.Context(), func(delayed []analyze.DelayedExecution) error {
+		known += len(delayed)
+		return nil
+	})
+	for _, s := range decoded.Slices {
+		if _, is := s.Arguments["before.latency_ns"]; is {
+			drawn++
+		}
+	}
+	if err != nil || known == 0 || drawn != known {
+		t.Errorf("of %d callbacks it is drawn what went before, of %d it is known: %v", drawn, known, err)
+	}
+}
+
+func checkPerfetto(t *testing.T, d *trace.Dataset) {
+	q, summary, decoded := perfettoOf(t, d)
 	for _, table := range []struct {
 		name  string
 		drawn uint64
@@ -61,7 +95,7 @@ func checkPerfetto(t *testing.T, d *trace.Dataset) {
 		}
 	}
 	received := 0
-	_, err = q.CommunicationLatency(t.Context(), func(messages []analyze.CommunicationInstance) error {
+	_, err := q.CommunicationLatency(t.Context(), func(messages []analyze.CommunicationInstance) error {
 		for i := range messages {
 			if messages[i].Fate == analyze.Received {
 				received++

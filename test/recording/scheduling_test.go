@@ -62,6 +62,7 @@ func TestTimesOffTheCPU(t *testing.T) {
 		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 		requirePartsAddUp(t, data)
 		requirePathParts(t, r.dir)
+		requireTimesDrawn(t, r.dir)
 	})
 }
 
