@@ -66,7 +66,7 @@ test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded 
 .PHONY: soak
 soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour
 	CARET_BPF_SOAK=1 $(GO) test ./test/recording -count=1 -v -timeout 3h -run '^Test(KilledAtAnyMoment|StoppedRecorder|StarvedRecorder|EndlessRecording|TriggersDoNotLeak|OverloadIsAccountedFor|DiskFull|SlowDisk|PowerCut|Expectations|ManyEvents)$$'
-	CARET_BPF_SOAK=1 $(GO) test ./cmd/caret-bpf -count=1 -v -timeout 1h -run "^TestKilledPublisher$$"
+	CARET_BPF_SOAK=1 $(GO) test ./cmd/caret-bpf -count=1 -v -timeout 1h -run "^TestKilled(Publisher|Forwarder)$$"
 
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU

@@ -40,6 +40,8 @@ type console struct {
 	giveBack *atomic.Pointer[func()]
 	// isProgram says that the process is this program, and may begin it anew; tests call it as a function, too.
 	isProgram bool
+	// forRecorder says that a recorder has begun the program, as its forwarder.
+	forRecorder bool
 }
 
 func newConsole(out, err io.Writer, getenv func(string) string) console {
@@ -103,6 +105,7 @@ func commands() []command {
 		reportCommand(),
 		exportCommand(),
 		publishCommand(),
+		forwardCommand(),
 		versionCommand(),
 		completionCommand(),
 		manCommand(),
@@ -129,7 +132,12 @@ func main() {
 	// it is not ignored, as the launched command would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx := withInterrupts(c.abort)
-	os.Exit(execute(ctx, c, os.Args[1:]))
+	arguments := os.Args[1:]
+	if len(arguments) > 0 && arguments[0] == forwardArgument {
+		c.forRecorder = true
+		arguments[0] = forwardCommand().name
+	}
+	os.Exit(execute(ctx, c, arguments))
 }
 
 // execute runs a command, tells what went wrong and returns the exit code.

@@ -23,7 +23,7 @@ import (
 const programVariable = "CARET_BPF_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == launch.Argument || os.Args[1] == loader.CalibrationArgument) {
+	if os.Getenv(programVariable) != "" || len(os.Args) > 1 && (os.Args[1] == launch.Argument || os.Args[1] == loader.CalibrationArgument || os.Args[1] == forwardArgument) {
 		main()
 	}
 	if folder := os.Getenv(bystanderVariable); folder != "" {

@@ -2,19 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/caret-bpf/caret-bpf/analyze"
-	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/export/lake"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
@@ -39,25 +31,17 @@ func publishCommand() command {
 
 // publishFlags are what the flags say of publishing.
 type publishFlags struct {
-	to, staging              string
-	keys                     []string
-	damaged, replace, verify bool
-	patience                 time.Duration
-	paths                    *pathFlags
-	output                   outputFlags
-	quiet                    *bool
+	lakeFlags
+	replace, verify bool
+	output          outputFlags
 }
 
 func definePublishFlags(flags *pflag.FlagSet) *publishFlags {
 	p := new(publishFlags)
-	flags.StringVar(&p.to, "to", "", "the lake: a `DIRECTORY`, or s3://BUCKET/PREFIX")
-	flags.StringArrayVar(&p.keys, "partition", lake.DefaultKeys, "a `KEY` whose values have folders of their own: date, or an attribute of recordings; repeatable, in their order")
-	flags.BoolVar(&p.damaged, "damaged", false, "publish what can be read of a damaged recording")
+	p.define(flags)
 	flags.BoolVar(&p.replace, "replace", false, "publish anew what is in the lake already, with other paths for instance")
 	flags.BoolVar(&p.verify, "verify", false, "publish nothing: read what is in the lake, of these recordings or of all, and compare checksums")
-	flags.StringVar(&p.staging, "staging", "", "make files for object storage in this `DIRECTORY`, not in the user's cache")
-	flags.DurationVar(&p.patience, "patience", lake.DefaultPatience, "ask object storage that does not answer again for this `TIME`")
-	p.paths = defineNamedPathFlags(flags)
+	p.definePaths(flags)
 	p.output = defineOutputFlags(flags)
 	p.quiet = quietFlag(flags)
 	return p
@@ -75,15 +59,10 @@ type publishedRow struct {
 }
 
 func (p *publishFlags) run(ctx context.Context, c console, arguments []string) (err error) {
-	switch {
-	case p.to == "":
-		return fmt.Errorf("%w: name the lake with --to: a directory, or s3://BUCKET/PREFIX", errUsage)
-	case len(arguments) == 0 && !p.verify:
+	if len(arguments) == 0 && !p.verify {
 		return fmt.Errorf("%w: name the datasets to publish", errUsage)
-	case p.patience <= 0:
-		return fmt.Errorf("%w: --patience must be positive", errUsage)
 	}
-	if err := errors.Join(p.output.check(), lake.CheckKeys(p.keys)); err != nil {
+	if err := errors.Join(p.check(), p.output.check()); err != nil {
 		return err
 	}
 	if err := refuseRepeated(arguments); err != nil {
@@ -93,14 +72,11 @@ func (p *publishFlags) run(ctx context.Context, c console, arguments []string) (
 	if err != nil {
 		return err
 	}
-	options := lake.Options{As: c.caller, Staging: p.staging, Patience: p.patience, ReadOnly: p.verify}
-	if options.Staging == "" {
-		folder, err := cacheFolder(c.getenv, c.caller)
-		if err != nil && strings.HasPrefix(p.to, "s3://") && !p.verify {
-			return fmt.Errorf("%w: no cache folder is known: name one with --staging", errUsage)
-		}
-		options.Staging = filepath.Join(folder, "publish")
+	options, err := p.options(c)
+	if err != nil && !p.verify {
+		return err
 	}
+	options.ReadOnly = p.verify
 	l, err := lake.Open(ctx, p.to, options)
 	if err != nil {
 		return err
@@ -119,6 +95,7 @@ func (p *publishFlags) publish(ctx context.Context, c console, l *lake.Lake, dat
 	if err != nil {
 		return err
 	}
+	request.Replace = p.replace
 	collectSeldom(c)
 	var rows []publishedRow
 	var failed []error
@@ -140,63 +117,6 @@ func (p *publishFlags) publish(ctx context.Context, c console, l *lake.Lake, dat
 		}
 	}
 	return errors.Join(append([]error{writeRows(c, p.output, rows)}, failed...)...)
-}
-
-func (p *publishFlags) request(c console) (lake.Request, error) {
-	request := lake.Request{Keys: p.keys, Damaged: p.damaged, Replace: p.replace, Progress: newReadProgress(c.err, *p.quiet), PathOptions: p.paths.options()}
-	if len(p.paths.paths) == 0 && *p.paths.architecture == "" {
-		return request, nil
-	}
-	request.Paths = p.findPaths
-	asked := struct {
-		Paths                        []string `json:"paths,omitempty"`
-		Architecture                 string   `json:"architecture_sha256,omitempty"`
-		Latest, EveryStart, NoFusion bool
-		FirstCallback, LastCallback  bool
-	}{
-		Paths: p.paths.paths, Latest: p.paths.latest, EveryStart: p.paths.everyStart, NoFusion: p.paths.noFusion,
-		FirstCallback: p.paths.firstCallback, LastCallback: p.paths.lastCallback,
-	}
-	if file := *p.paths.architecture; file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return request, err
-		}
-		asked.Architecture = fmt.Sprintf("%x", sha256.Sum256(text))
-	}
-	text, err := json.Marshal(asked)
-	request.PathsAsked = string(text)
-	return request, err
-}
-
-// findPaths returns the paths that are named or, if none is, all that the architecture file names. Not every recording
-// of a fleet has them all.
-func (p *publishFlags) findPaths(ctx context.Context, query *analyze.Query) ([]*system.Path, error) {
-	if err := query.LoadActivity(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.paths.adopt(query); err != nil {
-		return nil, err
-	}
-	names := p.paths.paths
-	if len(names) == 0 {
-		for _, path := range query.Architecture.NamedPaths {
-			names = append(names, path.Name)
-		}
-	}
-	var paths []*system.Path
-	for _, name := range names {
-		named, err := query.Architecture.FindPaths(name)
-		if errors.Is(err, system.ErrNoSuchName) {
-			query.Warnings = append(query.Warnings, fmt.Sprintf("the recording has no path %s: path_fact and hop_fact have nothing of it", name))
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		paths = system.AddPaths(paths, p.paths.passable(query, name, named))
-	}
-	return paths, nil
 }
 
 // verifyLake compares what is in the lake with the manifests.

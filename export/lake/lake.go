@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
 	"github.com/caret-bpf/caret-bpf/identity"
 )
 
@@ -36,9 +38,23 @@ type Lake struct {
 
 const s3Scheme = "s3://"
 
+// Check returns an error that wraps ErrNoBucket for what cannot name a lake. Whether there is one is not asked.
+func Check(where string) error {
+	if target, isS3 := strings.CutPrefix(where, s3Scheme); isS3 {
+		bucket, _, _ := strings.Cut(target, "/")
+		if err := s3utils.CheckValidBucketName(bucket); err != nil {
+			return fmt.Errorf("%w: %q: %w", ErrNoBucket, where, err)
+		}
+	}
+	return nil
+}
+
 // Open opens a lake: a directory, which is made where there is none, or s3://BUCKET/PREFIX. Errors wrap ErrUnwritable
 // or ErrUnreachable.
 func Open(ctx context.Context, where string, options Options) (*Lake, error) {
+	if err := Check(where); err != nil {
+		return nil, err
+	}
 	if target, isS3 := strings.CutPrefix(where, s3Scheme); isS3 {
 		s, err := openS3(ctx, target, options)
 		if err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/caret-bpf/caret-bpf/identity"
 )
@@ -51,9 +50,6 @@ type s3Store struct {
 // programs go by.
 func openS3(ctx context.Context, target string, options Options) (*s3Store, error) {
 	bucket, prefix, _ := strings.Cut(target, "/")
-	if err := s3utils.CheckValidBucketName(bucket); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", ErrNoBucket, s3Scheme+target, err)
-	}
 	s := &s3Store{bucket: bucket, prefix: strings.Trim(prefix, "/"), patience: options.Patience, bandwidth: options.Bandwidth, as: options.As}
 	if s.patience == 0 {
 		s.patience = DefaultPatience
