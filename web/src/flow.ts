@@ -170,16 +170,6 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     pen.rect(gutter, 0, width, height);
     pen.clip();
     pen.translate(gutter, 0);
-    const pattern = (lostPattern ??= hatch(pen, lost, devicePixelRatio));
-    for (const loss of losses) {
-      const [left, right] = [view.x(loss.begin), view.x(loss.end ?? loss.begin)];
-      if (right < 0 || left > width) continue;
-      pen.fillStyle = pattern;
-      pen.fillRect(left, axisHeight, right - left, height);
-      pen.fillStyle = lost;
-      pen.fillRect(Math.round(left), axisHeight, 2, height);
-      if (right - left > 4) pen.fillRect(Math.round(right) - 2, axisHeight, 2, height);
-    }
     pen.strokeStyle = rule;
     pen.fillStyle = quiet;
     const step = tickStep(view.span, width / 110);
@@ -212,6 +202,16 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
         pen.stroke(way);
       }
       pen.globalAlpha = 1;
+    }
+    const pattern = (lostPattern ??= hatch(pen, lost, devicePixelRatio));
+    for (const loss of losses) {
+      const [left, right] = [view.x(loss.begin), view.x(loss.end ?? loss.begin)];
+      if (right < 0 || left > width) continue;
+      pen.fillStyle = pattern;
+      pen.fillRect(left, axisHeight, right - left, height);
+      pen.fillStyle = lost;
+      pen.fillRect(Math.round(left), axisHeight, 2, height);
+      if (right - left > 4) pen.fillRect(Math.round(right) - 2, axisHeight, 2, height);
     }
     const chosen = flow.messages[hovered];
     if (chosen) {

@@ -48,5 +48,5 @@ export function partBars(answer: Rows, parts: string[], scale: "row" | "table", 
       }));
     },
   });
-  return h("div", {}, h("p", { class: "legend" }, ...present.flatMap((part) => [h("i", { class: `part-${part}` }), partNames[part]!])), element);
+  return h("div", {}, h("p", { class: "legend" }, ...present.map((part) => h("span", { class: "legend-part" }, h("i", { class: `part-${part}` }), partNames[part]!))), element);
 }

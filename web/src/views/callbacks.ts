@@ -24,7 +24,7 @@ export const callbacksView: View = async (app, element, parameters, signal) => {
   if (id !== null && !callback) detail.append(h("p", { class: "quiet" }, "This recording has no such callback."));
   if (callback) {
     const panel = measuredPanel(app, "callback", callback.id, await lossesOf(app), parameters, signal);
-    const why = h("div");
+    const why = h("div", { class: "own-why" });
     detail.append(
       h("header", {}, h("h2", {}, names.callback(callback.id)), h("a", { href: besides("callbacks", {}), class: "close", "aria-label": "close" }, "×")),
       h("p", { class: "quiet" }, `${names.node(callback.node)} · ${names.cause(callback)}`, callback.symbol ? ` · ${printable(callback.symbol)}` : ""),
