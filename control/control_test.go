@@ -47,7 +47,9 @@ func (f *fake) work(ctx context.Context) error {
 }
 
 func (f *fake) Status() Status {
-	return Status{PID: 1, Version: "v1", Output: "rec", State: "recording", Rows: map[string]uint64{"callback": 3}, Overhead: 0.01}
+	return Status{PID: 1, Version: "v1", Output: "rec", State: "recording", Rows: map[string]uint64{"callback": 3}, Overhead: 0.01,
+		Uploads: &Uploads{To: "s3://fleet", Arrived: 2, Waiting: 1, WaitingBytes: 7, Failed: 1, Reason: "nobody answers", OfflineSinceNs: 5, Sent: 1, SentBytes: 9},
+	}
 }
 
 func (f *fake) Sources(context.Context, uint32) ([]Source, error) {

@@ -26,6 +26,8 @@ type Status struct {
 	Overhead float64 `json:"overhead"`
 	Ring     Ring    `json:"ring"`
 	Former   Former  `json:"former"`
+	// Uploads are of --upload; nil without it.
+	Uploads *Uploads `json:"uploads,omitempty"`
 }
 
 // Former are recordings and snapshots in the folder of the recording, as far as it may remove them to keep the folder
@@ -34,6 +36,27 @@ type Former struct {
 	Kept    int    `json:"kept"`
 	Bytes   int64  `json:"bytes"`
 	Removed uint64 `json:"removed"`
+}
+
+// Uploads say how far the datasets beside the recording have come on their way into a lake.
+type Uploads struct {
+	To string `json:"to"`
+	// Arrived are those in the folder that are in the lake, Waiting those that are not, with their bytes.
+	Arrived      int   `json:"arrived"`
+	Waiting      int   `json:"waiting"`
+	WaitingBytes int64 `json:"waiting_bytes"`
+	// Failed are those that could not be put there, or not be deleted; Reason is why, of one of them, or why the lake
+	// cannot be used.
+	Failed int    `json:"failed"`
+	Reason string `json:"reason,omitempty"`
+	// OfflineSinceNs is since when the lake cannot be used, in Unix nanoseconds; 0: it could.
+	OfflineSinceNs int64 `json:"offline_since_ns"`
+	// Sent are those that were put there since the recorder has begun, with their bytes in the lake, Deleted those that were
+	// deleted then, Gone those that somebody had removed before they arrived.
+	Sent      int   `json:"sent"`
+	SentBytes int64 `json:"sent_bytes"`
+	Deleted   int   `json:"deleted"`
+	Gone      int   `json:"gone"`
 }
 
 // Ring is the kernel's buffer, in bytes: its size, what waits in it, and the most that ever did.

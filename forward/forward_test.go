@@ -493,9 +493,15 @@ func TestNotesThatAreNotBelieved(t *testing.T) {
 			if err := change(t, s, notes[0], text); err != nil {
 				t.Fatal(err)
 			}
+			if name == "asked in another way" != forward.HasArrived(s.folder, s.State, "rec", s.To, nil) {
+				t.Error("it is said to have arrived, or not")
+			}
 			asked := s.lake.asked
 			if err := s.once(t); err != nil {
 				t.Error(err)
+			}
+			if !forward.HasArrived(s.folder, s.State, "rec", s.To, nil) && name != "a folder" {
+				t.Error("it is not said to have arrived")
 			}
 			if s.lake.asked == asked || s.lake.published[0] != "rec" || slices.Contains(s.lake.published[1:], "rec") || s.status.Waiting != 0 {
 				t.Errorf("asked %d times more, published %v, status %+v", s.lake.asked-asked, s.lake.published, s.status)

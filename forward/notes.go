@@ -101,17 +101,53 @@ func (n *notes) read() error {
 		if !strings.HasSuffix(name, noteSuffix) || !entry.Type().IsRegular() {
 			continue
 		}
-		file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-		if err != nil {
-			continue
-		}
-		text, err := io.ReadAll(io.LimitReader(file, maxNote+1))
-		_ = file.Close()
-		if read, ok := decodeNote(text); err == nil && ok && noteName(read.Dataset) == name {
+		if read, ok := readNote(root, name); ok && noteName(read.Dataset) == name {
 			n.of[read.Dataset] = read
 		}
 	}
 	return nil
+}
+
+// readNote reads a file of a folder. ok is false for what is no note.
+func readNote(root *os.Root, name string) (n note, ok bool) {
+	file, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return note{}, false
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return note{}, false
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxNote+1))
+	if err != nil {
+		return note{}, false
+	}
+	return decodeNote(text)
+}
+
+// HasArrived tells whether it is noted in the folder state that a dataset of a folder, as it is now, has arrived in a
+// lake. The lake is not asked.
+func HasArrived(folder, state, name, to string, as *identity.Identity) (arrived bool) {
+	err := as.Run(func() error {
+		notes, err := os.OpenRoot(state)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = notes.Close() }()
+		datasets, err := os.OpenRoot(folder)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = datasets.Close() }()
+		n, ok := readNote(notes, noteName(name))
+		if !ok || n.Dataset != name || n.To != to {
+			return nil
+		}
+		now, err := stampOf(datasets, name)
+		arrived = err == nil && n.Stamp == now
+		return err
+	})
+	return arrived && err == nil
 }
 
 // decodeNote reads a note. ok is false for what is none.

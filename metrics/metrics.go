@@ -24,6 +24,8 @@ type State struct {
 	// BufferBytes is the size of the kernel's buffer, BufferPending what waits in it, BufferPeak the most that ever did.
 	BufferBytes, BufferPending, BufferPeak int
 	Triggers                               []trace.TriggerCount
+	// Uploads are those of the datasets beside the recording; nil where there are none.
+	Uploads *trace.Uploads
 }
 
 // Metrics are those of one recording. Its methods may be called by several goroutines.

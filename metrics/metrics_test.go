@@ -38,6 +38,7 @@ func state() metrics.State {
 	return metrics.State{
 		Processes: 2, Rows: map[string]uint64{"callback": 7}, Unarmed: 1, Overhead: 0.25, BufferBytes: 100, BufferPending: 3, BufferPeak: 9,
 		Triggers: []trace.TriggerCount{{Name: "slow", Fired: 4, Suppressed: 5, Failed: 6}},
+		Uploads:  &trace.Uploads{Waiting: 6, WaitingBytes: 600, Failed: 2, Sent: 8, SentBytes: 80},
 	}
 }
 
@@ -71,6 +72,8 @@ func TestMetrics(t *testing.T) {
 		`caret_bpf_overhead_ratio 0.25`, `caret_bpf_buffer_bytes 100`, `caret_bpf_buffer_pending_bytes 3`, `caret_bpf_buffer_peak_bytes 9`,
 		`caret_bpf_trigger_firings_total{trigger="slow"} 4`, `caret_bpf_trigger_suppressions_total{trigger="slow"} 5`, `caret_bpf_trigger_failed_actions_total{trigger="slow"} 6`,
 		`caret_bpf_dropped_observations_total 0`,
+		`caret_bpf_upload_waiting_datasets 6`, `caret_bpf_upload_waiting_bytes 600`, `caret_bpf_upload_failed_datasets 2`, `caret_bpf_upload_offline_seconds 0`,
+		`caret_bpf_uploads_total 8`, `caret_bpf_uploaded_bytes_total 80`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)

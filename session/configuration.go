@@ -71,6 +71,15 @@ type Configuration struct {
 	// 0 means no bound.
 	KeepTotalBytes int64         `json:"keep_total_bytes,omitempty"`
 	KeepTotalAge   time.Duration `json:"keep_total_age_ns,omitempty"`
+	// RotateEvery moves what was recorded into a dataset of its own after each such time; 0 means never.
+	RotateEvery time.Duration `json:"rotate_every_ns,omitempty"`
+
+	// Upload is the lake into which finished datasets are put beside the recording; "" means none. UploadBandwidth is how
+	// many bytes a second are sent, 0 means no limit. UploadDeleteAfter is when they are deleted after they have arrived;
+	// nil keeps them.
+	Upload            string         `json:"upload,omitempty"`
+	UploadBandwidth   int64          `json:"upload_bandwidth,omitempty"`
+	UploadDeleteAfter *time.Duration `json:"upload_delete_after_ns,omitempty"`
 	// Triggers say what is waited for, and what is done then (trigger.Parse).
 	Triggers []string `json:"triggers,omitempty"`
 
@@ -196,6 +205,9 @@ func (c Configuration) compile() (*compiled, error) {
 	if c.KeepBytes > 0 && c.KeepBytes < minKeepBytes {
 		wrong("--keep-size: less than 1M cannot be kept")
 	}
+	if err := c.checkUpload(); err != nil {
+		problems = append(problems, err)
+	}
 	if c.KeepTotalBytes > 0 && c.KeepTotalBytes < max(c.KeepBytes, minKeepBytes) {
 		wrong("--keep-total-size: it counts this recording, too, so it is not less than --keep-size, or 1M")
 	}
@@ -270,6 +282,25 @@ func (c Configuration) compile() (*compiled, error) {
 		return nil, errors.Join(problems...)
 	}
 	return result, nil
+}
+
+// minRotateEvery is the least time between two rotations that are made without being asked for.
+const minRotateEvery = time.Second
+
+// checkUpload checks what becomes of finished datasets.
+func (c *Configuration) checkUpload() error {
+	switch {
+	case c.RotateEvery < 0 || c.RotateEvery > 0 && c.RotateEvery < minRotateEvery:
+		return fmt.Errorf("%w: --rotate-every: less than %v is too little", ErrConfiguration, minRotateEvery)
+	case c.RotateEvery > 0 && c.isRing():
+		return fmt.Errorf("%w: --rotate-every: with --ring nothing is on disk but snapshots, and nothing can be rotated", ErrConfiguration)
+	case c.Upload == "" && (c.UploadBandwidth != 0 || c.UploadDeleteAfter != nil):
+		return fmt.Errorf("%w: --upload-bandwidth and --upload-delete-after go with --upload", ErrConfiguration)
+	case c.Upload != "" && (c.KeepAge > 0 || c.KeepBytes > 0 || c.KeepSegments > 0):
+		return fmt.Errorf("%w: --keep-age, --keep-size and --keep-segments would remove what has not arrived: with --upload say when to delete by --upload-delete-after",
+			ErrConfiguration)
+	}
+	return nil
 }
 
 // isRing says that only the newest rows are kept, in memory.

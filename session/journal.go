@@ -18,7 +18,8 @@ import (
 
 // journal is what session.json and the user are told of a recording. Its methods may be called from several goroutines.
 type journal struct {
-	message func(text string) // tells the user; set once
+	message func(text string)     // tells the user; set once
+	uploads func() *trace.Uploads // set once; nil: there are none
 
 	mu        sync.Mutex // guards what follows; it is locked last, also with the merger or the processes locked
 	report    *trace.Session
@@ -126,6 +127,9 @@ func (j *journal) rewrite(w *writer.Writer) error {
 // write is called with the journal locked.
 func (j *journal) write(w *writer.Writer) error {
 	j.report.Rows = w.StoredRows()
+	if j.uploads != nil {
+		j.report.Uploads = j.uploads()
+	}
 	j.report.Plan.Missing = j.missing.missingEvents()
 	j.report.Unstamped = j.unstamped.unstampedTypes()
 	// What ended the session is its error, not a warning, too.

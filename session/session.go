@@ -54,6 +54,8 @@ type Options struct {
 	MayGo func(path string) bool
 	// NoSnapshots says that nobody asks for any: a recording in memory makes no directory for them.
 	NoSnapshots bool
+	// Uploads says what has arrived in the lake of Configuration.Upload, for session.json; nil: nobody knows.
+	Uploads func() *trace.Uploads
 	// Trusted are users who, like root and the recorder's own, may have written files that are probed for every process.
 	Trusted []uint32
 }
@@ -139,6 +141,7 @@ func Run(ctx context.Context, configuration Configuration, options Options) erro
 		failed:        make(chan error, 1),
 		snapshots:     make(chan struct{}, 1),
 	}
+	s.journal.uploads = options.Uploads
 	s.settings.now = compiled.settings()
 	s.driver = newHandle(s)
 	s.finder.Trust(options.Trusted...)
@@ -388,6 +391,7 @@ func (s *Session) begin() error {
 	}
 	s.journal.tellGathered()
 	s.triggers.begin()
+	s.beginRotations()
 	if s.options.Observer.Recording != nil {
 		s.tellStatus(trace.StateRecording) // which the handle has from its beginning
 		s.options.Observer.Recording(s.driver)

@@ -110,7 +110,7 @@ func (s *Session) copyTo(ctx context.Context, path, name string, part trace.Snap
 	describe := func() trace.Session {
 		made.HeldFrom = max(s.writer.Removed().Until, s.losses.began) // it may have got later meanwhile
 		session := s.journal.copy()
-		session.Snapshot = &made.Snapshot
+		session.Snapshot, session.Uploads = &made.Snapshot, nil
 		session.Triggers = s.triggers.counts()
 		return session
 	}

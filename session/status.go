@@ -30,6 +30,8 @@ type Status struct {
 	// bytes.
 	RingBytes, RingPending, RingPeak int
 	Former                           FormerRecordings
+	// Uploads say what has arrived in the lake of Configuration.Upload; nil where there is none.
+	Uploads *trace.Uploads
 	// Reads is how often the buffer was read so far: at least ten times a second, or the reader hangs.
 	Reads uint64
 }
@@ -63,6 +65,9 @@ func (s *Session) tellStatus(state trace.State) {
 	}
 	if !s.opened.IsZero() {
 		status.Began, status.Elapsed = s.losses.began, time.Since(s.opened)
+	}
+	if s.options.Uploads != nil {
+		status.Uploads = s.options.Uploads()
 	}
 	s.journal.with(func(report *trace.Session) { status.Unarmed = report.Unarmed })
 	s.driver.status.Store(&status)

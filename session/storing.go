@@ -69,8 +69,10 @@ func (s *Session) createDataset() (*writer.Writer, error) {
 	s.former.keep(context.Background(), 0)
 	options := writer.Options{SegmentPeriod: c.SegmentPeriod, As: s.options.Caller, Mode: c.mode, Now: s.nowOfRows}
 	if !c.isRing() {
-		options.Retention = writer.Retention{
-			Age: cmp.Or(c.KeepAge, c.KeepTotalAge), Bytes: cmp.Or(c.KeepBytes, s.former.room()), Periods: c.KeepSegments,
+		if c.Upload == "" { // else rows would be removed before they have arrived
+			options.Retention = writer.Retention{
+				Age: cmp.Or(c.KeepAge, c.KeepTotalAge), Bytes: cmp.Or(c.KeepBytes, s.former.room()), Periods: c.KeepSegments,
+			}
 		}
 		if options.Retention.Bytes > 0 {
 			options.SegmentBytes = segmentBytes(options.Retention.Bytes)

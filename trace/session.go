@@ -90,6 +90,8 @@ type Session struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	// Triggers are what was waited for, and how often it came.
 	Triggers []TriggerCount `json:"triggers,omitempty"`
+	// Uploads say what of the datasets beside the recording had arrived in a lake; nil where nothing is put into one.
+	Uploads *Uploads `json:"uploads,omitempty"`
 	// Changes are what was changed of the recording while it went on, in the order of time.
 	Changes []Change `json:"changes,omitempty"`
 	// Unstamped are the types of messages whose header.stamp was not read: their rows have no message_timestamp.
@@ -154,6 +156,28 @@ type TriggerCount struct {
 	Output string `json:"output,omitempty"`
 	// Failed is how many of its actions were not done, or not to their end.
 	Failed uint64 `json:"failed,omitempty"`
+}
+
+// Uploads say how far the datasets beside a recording have come on their way into a lake: when session.json was last
+// written, and of this recorder's process where they count what was done.
+type Uploads struct {
+	To string `json:"to"`
+	// Arrived are those in the folder that are in the lake, Waiting those that are not, with their bytes.
+	Arrived      int   `json:"arrived"`
+	Waiting      int   `json:"waiting"`
+	WaitingBytes int64 `json:"waiting_bytes"`
+	// Failed are those that could not be put there, or not be deleted; Reason is why, of one of them, or why the lake
+	// cannot be used.
+	Failed int    `json:"failed"`
+	Reason string `json:"reason,omitempty"`
+	// OfflineSince is since when the lake cannot be used, in Unix nanoseconds; 0: it could.
+	OfflineSince int64 `json:"offline_since,omitempty"`
+	// Sent are the datasets that were put there, with their bytes in the lake, Deleted those that were deleted then, Gone
+	// those that somebody had removed before they arrived.
+	Sent      int   `json:"sent"`
+	SentBytes int64 `json:"sent_bytes"`
+	Deleted   int   `json:"deleted"`
+	Gone      int   `json:"gone"`
 }
 
 // Change is something that was changed of a recording while it went on.

@@ -209,7 +209,7 @@ func checkConfig(c console, path string) error {
 	}
 	configuration, err := f.finish(command)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if configuration.PIDs == "" && configuration.Name == "" && len(command) == 0 {
 		configuration.All = true // the command line may name the processes

@@ -311,8 +311,20 @@ func (r *controlled) Status() control.Status {
 	return control.Status{
 		PID: os.Getpid(), Version: version, Output: r.output, State: string(now.State), BeganNs: now.Began, ElapsedNs: now.Elapsed.Nanoseconds(),
 		Processes: now.Processes, Rows: now.Rows, Lost: now.Lost, Unarmed: now.Unarmed, Warnings: now.Warnings, Overhead: now.Overhead,
-		Ring:   control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
-		Former: control.Former{Kept: now.Former.Kept, Bytes: now.Former.Bytes, Removed: now.Former.Removed},
+		Ring:    control.Ring{Bytes: now.RingBytes, Pending: now.RingPending, Peak: now.RingPeak},
+		Former:  control.Former{Kept: now.Former.Kept, Bytes: now.Former.Bytes, Removed: now.Former.Removed},
+		Uploads: describeUploads(now.Uploads),
+	}
+}
+
+// describeUploads is nil where nothing is uploaded.
+func describeUploads(now *trace.Uploads) *control.Uploads {
+	if now == nil {
+		return nil
+	}
+	return &control.Uploads{
+		To: now.To, Arrived: now.Arrived, Waiting: now.Waiting, WaitingBytes: now.WaitingBytes, Failed: now.Failed, Reason: now.Reason,
+		OfflineSinceNs: now.OfflineSince, Sent: now.Sent, SentBytes: now.SentBytes, Deleted: now.Deleted, Gone: now.Gone,
 	}
 }
 

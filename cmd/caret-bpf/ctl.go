@@ -185,12 +185,34 @@ func (f *ctlFlags) print(w *output, s control.Status) error {
 	_, err := fmt.Fprintf(w, "PID %d  %s  %s  %s\n%d processes  %s rows  lost %s  %s not probed in time  overhead %.1f%%\n",
 		s.PID, s.State, elapsed(s), report.Printable(s.Output),
 		s.Processes, report.Count(rows), report.Count(s.Lost), counted(s.Unarmed, "file"), 100*s.Overhead)
-	if err != nil || s.Former == (control.Former{}) {
-		return err
+	if former := s.Former; err == nil && former != (control.Former{}) {
+		_, err = fmt.Fprintf(w, "beside it %s of %.1f MiB  %d removed\n", counted(former.Kept, "recording"), float64(former.Bytes)/(1<<20), former.Removed)
 	}
-	_, err = fmt.Fprintf(w, "beside it %s of %.1f MiB  %d removed\n", counted(s.Former.Kept, "recording"), float64(s.Former.Bytes)/(1<<20), s.Former.Removed)
+	if u := s.Uploads; u != nil && err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", report.Printable(uploadsLine(u)))
+	}
 	return err
 }
+
+// uploadsLine says what has arrived in the lake, and what waits.
+func uploadsLine(u *control.Uploads) string {
+	line := fmt.Sprintf("uploads to %s: %d arrived  %d wait (%s)", u.To, u.Arrived, u.Waiting, megabytes(u.WaitingBytes))
+	if u.Failed > 0 {
+		line += fmt.Sprintf("  %d failed", u.Failed)
+	}
+	if u.Gone > 0 {
+		line += fmt.Sprintf("  %d removed before they had arrived", u.Gone)
+	}
+	if u.OfflineSinceNs != 0 {
+		line += "  offline since " + time.Unix(0, u.OfflineSinceNs).UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if u.Reason != "" {
+		line += ": " + u.Reason
+	}
+	return line
+}
+
+func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
 func printJSON(w io.Writer, content any) error {
 	encoder := json.NewEncoder(w)

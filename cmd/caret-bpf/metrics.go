@@ -97,6 +97,7 @@ func (r *controlled) metricsState() metrics.State {
 	return metrics.State{
 		Processes: now.Processes, Rows: now.Rows, Unarmed: now.Unarmed, Overhead: now.Overhead,
 		BufferBytes: now.RingBytes, BufferPending: now.RingPending, BufferPeak: now.RingPeak, Triggers: h.Triggers(),
+		Uploads: now.Uploads,
 	}
 }
 

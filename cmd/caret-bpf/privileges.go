@@ -67,7 +67,7 @@ func privileges(usesTracefs bool) []privilege {
 		},
 		{
 			name: "CAP_KILL", number: unix.CAP_KILL, part: "commands of other users", isFor: startsPrograms,
-			use: "ending a command, or a trigger's program, that runs as another user",
+			use: "ending a command, a trigger's program or a forwarder that runs as another user",
 		},
 		{
 			name: "CAP_SETPCAP", number: unix.CAP_SETPCAP, isFor: startsPrograms,
@@ -85,9 +85,9 @@ func privileges(usesTracefs bool) []privilege {
 }
 
 // startsPrograms tells whether a recording starts something as another user: a command, what stands for processes to
-// come, programs of triggers.
+// come, programs of triggers, a forwarder.
 func startsPrograms(_ recordFlags, configuration session.Configuration) bool {
-	return configuration.PIDs == "" || len(configuration.Triggers) > 0
+	return configuration.PIDs == "" || len(configuration.Triggers) > 0 || configuration.Upload != ""
 }
 
 func givesSocketAway(f recordFlags, _ session.Configuration) bool { return f.control == automatic }

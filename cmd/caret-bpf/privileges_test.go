@@ -303,6 +303,7 @@ func TestNeededCapabilities(t *testing.T) {
 		"processes":         {configuration: session.Configuration{PIDs: "1"}},
 		"a command":         {configuration: session.Configuration{Command: []string{"ls"}}, more: []string{"CAP_KILL", "CAP_SETPCAP"}},
 		"processes to come": {configuration: session.Configuration{All: true}, more: []string{"CAP_KILL", "CAP_SETPCAP"}},
+		"uploads":           {configuration: session.Configuration{PIDs: "1", Upload: "s3://fleet"}, more: []string{"CAP_KILL", "CAP_SETPCAP"}},
 		"triggers":          {configuration: session.Configuration{PIDs: "1", Triggers: []string{"exit"}}, more: []string{"CAP_KILL", "CAP_SETPCAP"}},
 		"a socket for sudo": {recordFlags{control: "auto"}, session.Configuration{PIDs: "1"}, []string{"CAP_CHOWN"}},
 		"a reserved port":   {recordFlags{metrics: "127.0.0.1:80"}, session.Configuration{PIDs: "1"}, []string{"CAP_NET_BIND_SERVICE"}},

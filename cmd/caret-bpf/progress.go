@@ -163,6 +163,12 @@ func statusLine(last, now session.Status) string {
 	}
 	line := fmt.Sprintf("%s  %d processes  callbacks %s  publishes %s  lost %s  buffer %d%%  overhead %.1f%%",
 		now.Elapsed.Round(time.Second), now.Processes, rate("callback"), rate("publish"), lost, fill, 100*now.Overhead)
+	if u := now.Uploads; u != nil {
+		line += fmt.Sprintf("  uploads %d wait", u.Waiting)
+		if u.OfflineSince != 0 {
+			line += ", offline"
+		}
+	}
 	if now.Warnings > 0 {
 		line += fmt.Sprintf("  %d more warnings", now.Warnings)
 	}

@@ -113,6 +113,11 @@ func defineRecordFlags(flags *pflag.FlagSet) *recordFlags {
 	flags.Var((*diskSize)(&f.configuration.KeepTotalBytes), "keep-total-size", "keep the recordings and snapshots in the folder of -o within this `SIZE`, such as 20G: "+
 		"remove the oldest that have ended and have names that caret-bpf chose, then rows of this one (default: keep all)")
 	flags.DurationVar(&f.configuration.KeepTotalAge, "keep-total-age", 0, "likewise remove what is older than this `TIME`, such as 720h (default: keep all)")
+	flags.DurationVar(&f.configuration.RotateEvery, "rotate-every", 0, "move what was recorded into a dataset of its own after each such `TIME`, such as 10m (default: never)")
+	flags.StringVar(&f.configuration.Upload, "upload", "", "put finished datasets into a `LAKE`, a directory or s3://BUCKET/PREFIX, beside the recording: "+
+		"snapshots, what was rotated, and what earlier recordings have left in the folder that holds the output; docs/upload.md")
+	flags.Var((*diskSize)(&f.configuration.UploadBandwidth), "upload-bandwidth", "send at most this `SIZE` a second to object storage, such as 1M (default: no limit)")
+	flags.Var(optionalTime{&f.configuration.UploadDeleteAfter}, "upload-delete-after", "delete a dataset when it has arrived and this `TIME` has passed, such as 48h or 0s (default: keep all)")
 	flags.StringArrayVar(&f.configuration.Triggers, "trigger", nil, "wait for something and act: a `DEFINITION` such as \"callback over=50ms node=^/planning before=10s after=5s\"; "+
 		"docs/recording.md has all (repeatable)")
 	flags.StringArrayVar(&f.configuration.SelectNodes, "select-node", nil, "record only nodes whose full name matches the `REGEXP` (repeatable)")
@@ -173,6 +178,9 @@ func (f *recordFlags) finish(command []string) (session.Configuration, error) {
 	}
 	configuration.Command = command
 	configuration.BufferBytes = int(f.buffer)
+	if err := finishUpload(&configuration); err != nil {
+		return configuration, err
+	}
 	if configuration.Output == "" {
 		configuration.Output = "caret-bpf-" + time.Now().Format("20060102-150405")
 	}
@@ -252,6 +260,14 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 			progress.message(recordingMessage(configuration))
 		},
 	}
+	uploads, err := beginUploads(c, configuration, progress.message)
+	if err != nil {
+		return err
+	}
+	defer uploads.stop()
+	if uploads != nil {
+		options.Uploads, options.MayGo = uploads.status, uploads.hasArrived
+	}
 	stopMetrics, err := beginMetrics(c, f.metrics, controlled, &options.Observer)
 	if err != nil {
 		return err
@@ -262,6 +278,10 @@ func record(ctx context.Context, c console, configuration session.Configuration,
 	err = session.Run(ctx, configuration, options)
 	stopSnapshots()
 	stopTelling()
+	if uploads != nil && errors.Is(err, session.ErrFreeSpace) {
+		progress.message("too little is left on the disk: a dataset is brought to the lake before this ends; Ctrl-C ends it at once")
+		uploads.awaitArrival(ctx, manager.prolong)
+	}
 	progress.end()
 	if directory == nil {
 		return err

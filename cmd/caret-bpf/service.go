@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -16,6 +17,8 @@ const (
 	maxUntold = 16
 	// tellPatience is how long the end waits for it.
 	tellPatience = time.Second
+	// prolongedBy is how much longer something may take that goes on.
+	prolongedBy = 30 * time.Second
 )
 
 // serviceManager tells systemd how a recording goes, if that has started it with Type=notify (sd_notify(3)). It has a
@@ -69,6 +72,12 @@ func (m *serviceManager) alive(now session.Status) {
 	if now.Reads != m.last.Reads {
 		m.tell(daemon.SdNotifyWatchdog)
 	}
+}
+
+// prolong asks for more time, while nothing is recorded.
+func (m *serviceManager) prolong() {
+	m.tell("EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(prolongedBy.Microseconds(), 10))
+	m.tell(daemon.SdNotifyWatchdog)
 }
 
 func (m *serviceManager) tell(state string) {
