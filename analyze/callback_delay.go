@@ -22,28 +22,28 @@ const (
 // DelayParts are what the thread of a callback did in the time before it, in nanoseconds: they add up to it. It ran
 // other callbacks, it ran outside of callbacks, it could have run, it waited, and it was awake and did not run yet.
 type DelayParts struct {
-	OtherCallbacks int64 `report:"other_callbacks,duration"`
-	Executor       int64 `report:"executor,duration"`
-	PreemptedTime  int64 `report:"preempted_time,duration"`
-	BlockedTime    int64 `report:"blocked_time,duration"`
-	WakeupLatency  int64 `report:"wakeup_latency,duration"`
+	OtherCallbacks int64 `report:"other_callbacks,duration,short=OTHERS"`
+	Executor       int64 `report:"executor,duration,short=EXEC"`
+	PreemptedTime  int64 `report:"preempted_time,duration,short=PREEMPT"`
+	BlockedTime    int64 `report:"blocked_time,duration,short=BLOCKED"`
+	WakeupLatency  int64 `report:"wakeup_latency,duration,short=WAKEUP"`
 }
 
 // DelayMeans are the means of DelayParts.
 type DelayMeans struct {
-	OtherCallbacks trace.Optional[int64] `report:"other_callbacks,duration"`
-	Executor       trace.Optional[int64] `report:"executor,duration,drop=10"`
-	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration,drop=13"`
-	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration,drop=12"`
-	WakeupLatency  trace.Optional[int64] `report:"wakeup_latency,duration,drop=7"`
+	OtherCallbacks trace.Optional[int64] `report:"other_callbacks,duration,short=OTHERS"`
+	Executor       trace.Optional[int64] `report:"executor,duration,short=EXEC"`
+	PreemptedTime  trace.Optional[int64] `report:"preempted_time,duration,short=PREEMPT"`
+	BlockedTime    trace.Optional[int64] `report:"blocked_time,duration,short=BLOCKED"`
+	WakeupLatency  trace.Optional[int64] `report:"wakeup_latency,duration,short=WAKEUP"`
 }
 
 // LongestDelay is the longest of several. LongestBehind is the callback that ran longest in it, null if none did, for
 // LongestBehindTime.
 type LongestDelay struct {
-	Longest           trace.Optional[int64] `report:"longest,duration"`
-	LongestBehind     string                `report:"longest_behind"`
-	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,drop=11"`
+	Longest           trace.Optional[int64] `report:"longest,duration,short=LONGEST,drop=8"`
+	LongestBehind     string                `report:"longest_behind,below=longest behind,drop=1"`
+	LongestBehindTime trace.Optional[int64] `report:"longest_behind_time,duration,below=for,drop=1"`
 }
 
 func (p *DelayParts) add(other *DelayParts) {
@@ -58,12 +58,13 @@ func (p *DelayParts) add(other *DelayParts) {
 type CallbackDelay struct {
 	CallbackLabel
 	// Since says what the delay begins with.
-	Since DelayBegin `report:"since"`
+	Since DelayBegin `report:"since,drop=4"`
 	// Count is the number of executions of which it is known. All but Unknown is of these, and null if there are none.
 	Count uint64 `report:"count,drop=6"`
 	// Mean is their mean delay; then come the means of its parts.
-	Mean trace.Optional[int64] `report:"mean,duration,drop=8"`
+	Mean trace.Optional[int64] `report:"mean,duration,short=MEAN"`
 	DelayMeans
+	Preempter
 	LongestDelay
 	// Unknown is the number of the other executions.
 	Unknown uint64 `report:"unknown,drop=5"`
@@ -75,12 +76,13 @@ type DelayedExecution struct {
 	TID   int32 `report:"tid,identifier,drop=5"`
 	Begin int64 `report:"callback_start_timestamp,time"`
 	// Latency is the delay.
-	Latency int64      `report:"latency,duration"`
-	Since   DelayBegin `report:"since"`
+	Latency int64      `report:"latency,duration,short=LATENCY"`
+	Since   DelayBegin `report:"since,drop=4"`
 	DelayParts
+	Preempter
 	// Behind is the callback that ran longest meanwhile, for BehindTime.
-	Behind     string                `report:"behind"`
-	BehindTime trace.Optional[int64] `report:"behind_time,duration,drop=3"`
+	Behind     string                `report:"behind,below=behind,drop=1"`
+	BehindTime trace.Optional[int64] `report:"behind_time,duration,below=for,drop=1"`
 }
 
 // CallbackDelays answers where the time went before executions of timers and of subscriptions. each, if not nil, gets
@@ -150,20 +152,21 @@ func (d *delays) execution(e *Execution, pasts *threadPasts, past *threadPast) {
 		s = &delaySums{since: since}
 		d.sums[e.Callback] = s
 	}
-	parts, behind, known := DelayParts{}, ranBehind{}, false
+	before, known := spentTime{}, false
 	if begin.Valid && e.Depth == 0 && e.Parts.Valid && !pasts.isLost(begin.Value, e.Start.Value) {
-		parts, behind, known = past.between(begin.Value, e.Start.Value)
+		before, known = past.between(begin.Value, e.Start.Value)
 	}
 	if !known {
 		s.unknown++
 		return
 	}
 	latency := e.Start.Value - begin.Value
-	s.add(latency, &HopParts{DelayParts: parts}, behind)
+	s.add(latency, &before)
 	if d.instances.wanted() {
-		name, time := behind.report()
+		name, time := before.behind.report()
 		d.instances.add(DelayedExecution{
-			CallbackLabel: LabelOf(e.Callback), TID: e.TID, Begin: e.Start.Value, Latency: latency, Since: since, DelayParts: parts, Behind: name, BehindTime: time,
+			CallbackLabel: LabelOf(e.Callback), TID: e.TID, Begin: e.Start.Value, Latency: latency, Since: since, DelayParts: before.parts.DelayParts,
+			Preempter: before.by.preempter(), Behind: name, BehindTime: time,
 		})
 	}
 }
@@ -194,7 +197,7 @@ func (d *delays) results() (results []CallbackDelay) {
 	for c, s := range d.sums {
 		r := CallbackDelay{CallbackLabel: LabelOf(c), Since: s.since, Count: s.count, Unknown: s.unknown}
 		if s.count > 0 {
-			r.Mean, r.DelayMeans, r.LongestDelay = s.mean(s.latency), s.delayMeans(), s.longestDelay()
+			r.Mean, r.DelayMeans, r.Preempter, r.LongestDelay = s.mean(s.latency), s.delayMeans(), s.by.preempter(s.count), s.longestDelay()
 		}
 		results = append(results, r)
 	}

@@ -36,14 +36,15 @@ const lateRows = int64(time.Second)
 var errEnough = errors.New("enough was read")
 
 func newOffCPUReader(ctx context.Context, q *Query) *offCPUReader {
-	r := new(offCPUReader)
+	r, others := new(offCPUReader), make(otherThreads)
 	for i, d := range q.datasets {
 		clock := &q.clocks[i]
 		next, stop := iter.Pull(func(yield func(timeOffCPU) bool) {
 			err := trace.Scan(ctx, d, trace.TableSched, func(rows []trace.Sched) error {
-				for _, row := range rows {
+				for i := range rows {
+					row := &rows[i]
 					of := timeOffCPU{threadOf{row.ProcessKey, row.TID}, offCPU{
-						out: clock.correct(row.SchedOutTimestamp), waking: clock.orNone(row.WakingTimestamp), in: clock.correct(row.SchedInTimestamp), kind: row.Kind,
+						out: clock.correct(row.SchedOutTimestamp), waking: clock.orNone(row.WakingTimestamp), in: clock.correct(row.SchedInTimestamp), kind: row.Kind, by: others.preempterOf(row),
 					}, row.CallbackStartTimestamp.Valid}
 					if !yield(of) {
 						return errEnough

@@ -7,16 +7,18 @@ type partSum struct {
 	count, unknown uint64
 	latency        int64
 	parts          HopParts
+	by             preempters
 	longest        int64
 	behind         ranBehind
 }
 
-func (s *partSum) add(latency int64, parts *HopParts, behind ranBehind) {
+func (s *partSum) add(latency int64, spent *spentTime) {
 	s.count++
 	s.latency += latency
-	s.parts.add(parts)
+	s.parts.add(&spent.parts)
+	s.by.add(spent.by)
 	if s.count == 1 || latency > s.longest {
-		s.longest, s.behind = latency, behind
+		s.longest, s.behind = latency, spent.behind
 	}
 }
 
@@ -33,4 +35,22 @@ func (s *partSum) delayMeans() DelayMeans {
 func (s *partSum) longestDelay() LongestDelay {
 	name, time := s.behind.report()
 	return LongestDelay{trace.Some(s.longest), name, time}
+}
+
+// spentTime is how a time was spent: its parts, the callback that ran longest in it, and who preempted the thread.
+type spentTime struct {
+	parts  HopParts
+	behind ranBehind
+	by     preemptions
+}
+
+// add adds another time.
+func (s *spentTime) add(other *spentTime) {
+	s.parts.add(&other.parts)
+	if other.behind.time > s.behind.time {
+		s.behind = other.behind
+	}
+	for _, one := range other.by {
+		s.by.add(one.by, one.time)
+	}
 }

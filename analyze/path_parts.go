@@ -13,7 +13,7 @@ import (
 // callback, and the thread was off the CPU for the last three. Between nodes: what the thread did that took the message
 // in the end, so CPUTime is 0.
 type HopParts struct {
-	CPUTime int64 `report:"cpu_time,duration"`
+	CPUTime int64 `report:"cpu_time,duration,short=ON CPU"`
 	DelayParts
 }
 
@@ -33,9 +33,10 @@ type PathParts struct {
 	// these, and null if there are none.
 	Count uint64 `report:"count,drop=6"`
 	// Mean is their mean latency; then come the means of its parts.
-	Mean    trace.Optional[int64] `report:"mean,duration,drop=8"`
-	CPUTime trace.Optional[int64] `report:"cpu_time,duration"`
+	Mean    trace.Optional[int64] `report:"mean,duration,short=MEAN"`
+	CPUTime trace.Optional[int64] `report:"cpu_time,duration,short=ON CPU"`
 	DelayMeans
+	Preempter
 	LongestDelay
 	// Unknown is the number of the other ways.
 	Unknown uint64 `report:"unknown,drop=5"`
@@ -51,16 +52,17 @@ type PartedHop struct {
 	// PathBegin is when the path began for the message, or for that of which it was made.
 	PathBegin int64 `report:"path_begin_timestamp,time,detail"`
 	Begin     int64 `report:"begin_timestamp,time"`
-	Latency   int64 `report:"latency,duration"`
+	Latency   int64 `report:"latency,duration,short=LATENCY"`
 	HopParts
+	Preempter
 	// Behind is the callback that ran longest meanwhile, for BehindTime.
-	Behind     string                `report:"behind"`
-	BehindTime trace.Optional[int64] `report:"behind_time,duration,drop=3"`
+	Behind     string                `report:"behind,below=behind,drop=1"`
+	BehindTime trace.Optional[int64] `report:"behind_time,duration,below=for,drop=1"`
 }
 
 // PathParts answers where the time of messages went on paths. each, if not nil, gets the hops of which it is known, in
 // the order of PathLatency. In a node it is known where the callback that took the message made the next one. It takes
-// 200 bytes of memory for each message on a path. The error wraps ErrNoTimesOffCPU if no time off the CPU is
+// 312 bytes of memory for each message on a path. The error wraps ErrNoTimesOffCPU if no time off the CPU is
 // recorded within a callback.
 func (q *Query) PathParts(ctx context.Context, paths []*system.Path, options PathOptions, each func([]PartedHop) error) ([]PathParts, error) {
 	p := &pathParts{known: newKnownParts(), sums: make(map[*trackedPath][]partSum)}
@@ -97,25 +99,22 @@ type pathParts struct {
 // add adds a way that a message went.
 func (p *pathParts) add(w *way) {
 	sums := p.sums[w.path]
-	whole, behindWhole, allKnown := HopParts{}, ranBehind{}, true
+	whole, allKnown := spentTime{}, true
 	for i, hop := range w.path.hops {
 		begin, end := w.times[i], w.times[i+1]
-		parts, behind, known := p.known.between(hop, begin, end)
+		spent, known := p.known.between(hop, begin, end)
 		if !known {
 			allKnown = false
 			sums[i+1].unknown++
 			continue
 		}
-		sums[i+1].add(end-begin, &parts, behind)
-		whole.add(&parts)
-		if behind.time > behindWhole.time {
-			behindWhole = behind
-		}
+		sums[i+1].add(end-begin, &spent)
+		whole.add(&spent)
 		if p.instances.wanted() {
-			name, time := behind.report()
+			name, time := spent.behind.report()
 			p.instances.add(PartedHop{
 				Path: w.path.name, Instance: w.path.total.count, Hop: i + 1, Kind: hop.kind, Name: hop.name, PathBegin: w.begin(),
-				Begin: begin, Latency: end - begin, HopParts: parts, Behind: name, BehindTime: time,
+				Begin: begin, Latency: end - begin, HopParts: spent.parts, Preempter: spent.by.preempter(), Behind: name, BehindTime: time,
 			})
 		}
 	}
@@ -123,7 +122,7 @@ func (p *pathParts) add(w *way) {
 		sums[0].unknown++
 		return
 	}
-	sums[0].add(w.end()-w.begin(), &whole, behindWhole)
+	sums[0].add(w.end()-w.begin(), &whole)
 }
 
 func (p *pathParts) results(paths []*trackedPath) (results []PathParts) {
@@ -136,7 +135,7 @@ func (p *pathParts) results(paths []*trackedPath) (results []PathParts) {
 			s := &p.sums[path][i]
 			if r.Count, r.Unknown = s.count, s.unknown; s.count > 0 {
 				r.Mean, r.CPUTime = s.mean(s.latency), s.mean(s.parts.CPUTime)
-				r.DelayMeans, r.LongestDelay = s.delayMeans(), s.longestDelay()
+				r.DelayMeans, r.Preempter, r.LongestDelay = s.delayMeans(), s.by.preempter(s.count), s.longestDelay()
 			}
 			results = append(results, r)
 		}
@@ -154,16 +153,14 @@ type knownParts struct {
 // receivedParts are those of an execution that a message started.
 type receivedParts struct {
 	published, start, end        int64
-	before                       DelayParts
-	behind                       ranBehind
-	within                       HopParts
+	before, within               spentTime
 	isBeforeKnown, isWithinKnown bool
 }
 
 // publishedParts are those from the start of a callback until it published.
 type publishedParts struct {
 	start, at int64
-	parts     HopParts
+	spent     spentTime
 }
 
 func newKnownParts() *knownParts {
@@ -198,8 +195,8 @@ func (k *knownParts) add(pasts *threadPasts, w *TimelineWindow) error {
 		if !known || p.departure.callback == nil || start < outermost || pasts.isLost(start, p.At) {
 			continue
 		}
-		if parts, known := past.inside(start, p.At); known {
-			k.published[p.Publisher] = append(of, publishedParts{start, p.At, parts})
+		if spent, known := past.inside(start, p.At); known {
+			k.published[p.Publisher] = append(of, publishedParts{start, p.At, spent})
 		}
 	}
 	return nil
@@ -212,37 +209,41 @@ func partsOfReceived(e *Execution, pasts *threadPasts, past *threadPast) receive
 	}
 	if published := pasts.publishOf(e); e.Depth == 0 && published.Valid && !pasts.isLost(published.Value, r.start) {
 		r.published = published.Value
-		r.before, r.behind, r.isBeforeKnown = past.between(r.published, r.start)
+		r.before, r.isBeforeKnown = past.between(r.published, r.start)
 	}
 	if e.End.Valid {
 		r.end, r.isWithinKnown = e.End.Value, true
-		r.within.CPUTime, r.within.PreemptedTime = e.Parts.Value.CPUTime, e.Parts.Value.PreemptedTime
-		r.within.BlockedTime, r.within.WakeupLatency = e.Parts.Value.BlockedTime, e.Parts.Value.WakeupLatency
+		parts := &r.within.parts
+		parts.CPUTime, parts.PreemptedTime = e.Parts.Value.CPUTime, e.Parts.Value.PreemptedTime
+		parts.BlockedTime, parts.WakeupLatency = e.Parts.Value.BlockedTime, e.Parts.Value.WakeupLatency
+		if within, known := past.inside(r.start, r.end); known && within.parts.PreemptedTime == parts.PreemptedTime {
+			r.within.by = within.by
+		}
 	}
 	return r
 }
 
 // between are the parts of a hop that a message passed.
-func (k *knownParts) between(hop *trackedHop, begin, end int64) (parts HopParts, behind ranBehind, known bool) {
+func (k *knownParts) between(hop *trackedHop, begin, end int64) (spent spentTime, known bool) {
 	switch {
 	case hop.kind == HopCommunication:
 		r := only(k.received[hop.subscription], end, func(r *receivedParts) int64 { return r.start })
 		if r == nil || !r.isBeforeKnown || r.published != begin {
-			return parts, behind, false
+			return spent, false
 		}
-		return HopParts{DelayParts: r.before}, r.behind, true
+		return r.before, true
 	case hop.publisher == nil: // until the end of the last callback
 		r := only(k.received[hop.subscription], begin, func(r *receivedParts) int64 { return r.start })
 		if r == nil || !r.isWithinKnown || r.end != end {
-			return parts, behind, false
+			return spent, false
 		}
-		return r.within, behind, true
+		return r.within, true
 	}
 	p := only(k.published[hop.publisher], end, func(p *publishedParts) int64 { return p.at })
 	if p == nil || p.start != begin {
-		return parts, behind, false // it was published by another callback, later
+		return spent, false // it was published by another callback, later
 	}
-	return p.parts, behind, true
+	return p.spent, true
 }
 
 // only is the one that is of an instant; nil if there is none, or several.

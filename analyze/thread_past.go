@@ -35,6 +35,7 @@ type ranCallback struct {
 type offCPU struct {
 	out, waking, in int64
 	kind            trace.SchedKind
+	by              *otherThread // had the CPU; nil if it is not known, and of one that blocked
 }
 
 func (t *threadPast) add(e *Execution) {
@@ -63,61 +64,66 @@ func (t *threadPast) prune(before int64) {
 	}
 }
 
-// between splits the time between two instants, of which the thread was not in a callback at the second one. behind is
-// the callback that ran longest in it, and for how long. It is false where something is not known.
-func (t *threadPast) between(from, until int64) (parts DelayParts, behind ranBehind, known bool) {
+// between splits the time between two instants, of which the thread was not in a callback at the second one. It is
+// false where something is not known.
+func (t *threadPast) between(from, until int64) (spent spentTime, known bool) {
 	if !t.from.Valid || from < t.from.Value || from > until {
-		return parts, behind, false
+		return spent, false
 	}
+	parts := &spent.parts
 	for _, c := range slices.Backward(t.ran) {
 		if c.end <= from {
 			break
 		}
 		if !c.known {
-			return parts, behind, false
+			return spent, false
 		}
 		time := overlap(c.start, c.end, from, until)
 		parts.OtherCallbacks += time
-		if time > behind.time {
-			behind = ranBehind{c.callback, time}
+		if time > spent.behind.time {
+			spent.behind = ranBehind{c.callback, time}
 		}
 	}
 	for _, o := range slices.Backward(t.off[:begunBefore(t.off, until)]) {
 		if o.in <= from {
 			break
 		}
-		if !t.inCallback(o) && !o.addTo(&parts, from, until) {
-			return parts, behind, false
+		if !t.inCallback(o) && !o.addTo(&spent, from, until) {
+			return spent, false
 		}
 	}
 	parts.Executor = until - from - parts.OtherCallbacks - parts.PreemptedTime - parts.BlockedTime - parts.WakeupLatency
-	return parts, behind, parts.Executor >= 0
+	return spent, parts.Executor >= 0
 }
 
 // inside splits the time between two instants, between which the thread was in one callback. It is false where
 // something is not known.
-func (t *threadPast) inside(from, until int64) (parts HopParts, known bool) {
+func (t *threadPast) inside(from, until int64) (spent spentTime, known bool) {
 	if from < t.pruned {
-		return parts, false
+		return spent, false
 	}
+	parts := &spent.parts
 	for _, off := range [][]offCPU{t.within, t.off} { // the latter if a callback was nested too deep to be named
 		for _, o := range slices.Backward(off[:begunBefore(off, until)]) {
 			if o.in <= from {
 				break
 			}
-			if !o.addTo(&parts.DelayParts, from, until) {
-				return parts, false
+			if !o.addTo(&spent, from, until) {
+				return spent, false
 			}
 		}
 	}
 	parts.CPUTime = until - from - parts.PreemptedTime - parts.BlockedTime - parts.WakeupLatency
-	return parts, parts.CPUTime >= 0
+	return spent, parts.CPUTime >= 0
 }
 
 // addTo adds what lies between two instants. It is false where it is not known how it was spent.
-func (o *offCPU) addTo(parts *DelayParts, from, until int64) bool {
+func (o *offCPU) addTo(spent *spentTime, from, until int64) bool {
+	parts := &spent.parts
 	if o.kind == trace.SchedPreempted {
-		parts.PreemptedTime += overlap(o.out, o.in, from, until)
+		time := overlap(o.out, o.in, from, until)
+		parts.PreemptedTime += time
+		spent.by.add(o.by, time)
 		return true
 	}
 	if o.waking == noTime {

@@ -64,7 +64,7 @@ func (p *threadPasts) begin(w *TimelineWindow) (last int64, any bool) {
 	if last == noTime {
 		return last, false
 	}
-	p.off.readUntil(last, func(row *timeOffCPU) {
+	p.off.readUntil(max(last, lastEnd(w, last+keptPast)), func(row *timeOffCPU) {
 		past := p.of(row.thread)
 		if row.within {
 			past.within = append(past.within, row.offCPU)
@@ -73,6 +73,18 @@ func (p *threadPasts) begin(w *TimelineWindow) (last int64, any bool) {
 		}
 	})
 	return last, true
+}
+
+// lastEnd is the latest end of an execution in a window, of those until an instant. What happened in executions is told
+// with their starts.
+func lastEnd(w *TimelineWindow, until int64) (last int64) {
+	last = noTime
+	for _, e := range w.Executions {
+		if e.End.Valid && e.End.Value <= until {
+			last = max(last, e.End.Value)
+		}
+	}
+	return last
 }
 
 // each passes on the executions of a window with what their threads did before.

@@ -47,6 +47,12 @@ type column struct {
 	sparse bool
 	// prose is broken into lines where an aligned table has no room for it.
 	prose bool
+	// short is its title in an aligned table without room for all columns, which then also rounds durations; "" if it has
+	// none.
+	short string
+	// below is what its values are called below the rows, where an aligned table has no room for the column; "" if they
+	// are not shown there.
+	below string
 	// drop is when an aligned table without room leaves the column out, the lower the earlier; 0 is after all others.
 	drop  int
 	index []int
@@ -55,8 +61,12 @@ type column struct {
 	optional bool
 }
 
-// dropOption precedes the number in a tag.
-const dropOption = "drop="
+// These precede a number, a title and a name in a tag.
+const (
+	dropOption  = "drop="
+	shortOption = "short="
+	belowOption = "below="
+)
 
 var addressType = reflect.TypeFor[trace.Address]()
 
@@ -118,6 +128,10 @@ func newColumn(field reflect.StructField, tag string) (column, error) {
 			c.detail = true
 		case option == "sparse":
 			c.sparse = true
+		case strings.HasPrefix(option, belowOption) && len(option) > len(belowOption):
+			c.below = option[len(belowOption):]
+		case strings.HasPrefix(option, shortOption) && len(option) > len(shortOption):
+			c.short = option[len(shortOption):]
 		case option == "heading" && c.kind == kindText:
 			c.heading = true
 		case option == "prose" && c.kind == kindText:
@@ -149,6 +163,14 @@ func (c *column) of(row reflect.Value) (value reflect.Value, ok bool) {
 func (c *column) title() string {
 	title := strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
 	return strings.ReplaceAll(title, "99 9", "99.9")
+}
+
+// shortCell is the column's value in an aligned table that has no room for all columns.
+func (c *column) shortCell(row reflect.Value) string {
+	if value, ok := c.of(row); ok && c.short != "" && c.kind == kindDuration {
+		return shortDuration(value.Int())
+	}
+	return c.cell(row)
 }
 
 // cell is the column's value in an aligned table.

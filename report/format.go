@@ -29,10 +29,7 @@ func Duration(ns int64) string {
 	if size < 1e3 {
 		return fmt.Sprintf("%d ns", ns)
 	}
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}} {
+	for _, unit := range timeUnits {
 		switch in := size / unit.size; {
 		case in < 99.995:
 			return fmt.Sprintf("%.2f %s", value/unit.size, unit.name)
@@ -41,6 +38,32 @@ func Duration(ns int64) string {
 		}
 	}
 	return Count(int64(math.Round(value/1e9))) + " s"
+}
+
+// timeUnits are those above the nanosecond.
+var timeUnits = []struct {
+	size float64
+	name string
+}{{1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}}
+
+// shortDuration shows nanoseconds with the unit that fits and three significant digits at most, in six cells. Seconds
+// from 1000 on are whole.
+func shortDuration(ns int64) string {
+	value, size := float64(ns), math.Abs(float64(ns))
+	if size < 1e3 {
+		return fmt.Sprintf("%dns", ns)
+	}
+	for _, unit := range timeUnits {
+		switch in := size / unit.size; {
+		case in < 9.995:
+			return fmt.Sprintf("%.2f%s", value/unit.size, unit.name)
+		case in < 99.95:
+			return fmt.Sprintf("%.1f%s", value/unit.size, unit.name)
+		case in < 999.5:
+			return fmt.Sprintf("%.0f%s", value/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0fs", value/1e9)
 }
 
 // Time shows Unix nanoseconds in UTC.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,9 +13,11 @@ const (
 	// comfortable is how far names are shortened before a column that a table can do without is left out, tight how far
 	// before any other is. Both are cells.
 	comfortable = 20
+	tight       = 14
 	// readable is the width of prose that is still pleasant to read.
 	readable = 40
-	tight    = 16
+	// indent is the number of cells before what stands below a row.
+	indent = 4
 )
 
 // layoutColumn is a column of an aligned table.
@@ -27,10 +30,15 @@ type layoutColumn struct {
 	prose bool
 	// drop is when the column is left out, the lower the earlier; 0 is after all others.
 	drop int
+	// below is what cells are called below the rows, where there is no room for the column; "" if they are not shown there.
+	below string
+	// whole is the title that the reader is told of, if the column has a short one.
+	whole string
 
 	natural int // the width of what the column holds
 	width   int
 	left    bool // it is left out
+	empty   bool // nothing is in it
 	// names are the different cells of an elastic column, short how they are shown where that is shorter.
 	names []string
 	short map[string]string
@@ -54,25 +62,41 @@ func newLayout(screen *Screen, columns []layoutColumn) *layout {
 
 // fit makes the columns wide enough for the rows, whose cells it makes Printable, as far as the screen has room.
 func (l *layout) fit(rows [][]string) {
+	l.measure(rows)
+	l.place()
+}
+
+// measure finds out how wide the columns have to be for the rows, whose cells it makes Printable.
+func (l *layout) measure(rows [][]string) {
 	for i := range l.columns {
 		c := &l.columns[i]
+		c.empty = len(rows) > 0
 		known := make(map[string]bool)
 		for _, row := range rows {
 			row[i] = Printable(row[i])
 			c.natural = max(c.natural, Width(row[i]))
+			c.empty = c.empty && (row[i] == Absent || row[i] == "")
 			if c.elastic && !known[row[i]] {
 				known[row[i]] = true
 				c.names = append(c.names, row[i])
 			}
 		}
 	}
+}
+
+// hasRoom reports whether there is room for all columns.
+func (l *layout) hasRoom() bool { return l.screen.Width == 0 || l.least(comfortable) <= l.screen.Width }
+
+// place gives the columns their widths, and leaves some out if there is no room.
+func (l *layout) place() {
 	if l.screen.Width > 0 {
 		l.choose()
 	}
 	l.share()
 }
 
-// choose leaves out columns that there is no room for.
+// choose leaves out columns that there is no room for: those without any value, then those that a table can do without,
+// then the last ones.
 func (l *layout) choose() {
 	var left []int
 	leaveOut := func(floor int, next func() int) {
@@ -85,16 +109,20 @@ func (l *layout) choose() {
 			left = append(left, i)
 		}
 	}
+	leaveOut(comfortable, l.lastEmpty)
 	leaveOut(comfortable, l.dispensable)
 	leaveOut(tight, l.last)
 	// A wide column may leave room for a narrow one that had to go before.
 	for _, i := range slices.Backward(left) {
+		if c := &l.columns[i]; c.below != "" || c.empty {
+			continue // the former belongs to others there
+		}
 		l.columns[i].left = false
 		l.columns[i].left = l.least(comfortable) > l.screen.Width
 	}
 	for _, c := range l.columns {
-		if c.left {
-			l.screen.leave(c.title)
+		if c.left && (c.below == "" || c.empty) {
+			l.screen.leave(cmp.Or(c.whole, c.title))
 		}
 	}
 }
@@ -127,6 +155,17 @@ func (l *layout) dispensable() int {
 		}
 	}
 	return found
+}
+
+// lastEmpty is the last column without a value, -1 if there is none. The first column stays.
+func (l *layout) lastEmpty() int {
+	first := slices.IndexFunc(l.columns, func(c layoutColumn) bool { return !c.left })
+	for i, c := range slices.Backward(l.columns) {
+		if i > first && c.empty && !c.left {
+			return i
+		}
+	}
+	return -1
 }
 
 // last is the last column, -1 if it is the only one.
@@ -223,6 +262,23 @@ func (l *layout) write(w *bufio.Writer, row []string) {
 		}
 		_, _ = w.WriteString(strings.TrimRight(line.String(), " "))
 		_ = w.WriteByte('\n')
+	}
+	l.writeBelow(w, row)
+}
+
+// writeBelow writes what there was no room for in a row.
+func (l *layout) writeBelow(w *bufio.Writer, row []string) {
+	var texts []string
+	for i, c := range l.columns {
+		if c.left && c.below != "" && row[i] != Absent && row[i] != "" {
+			texts = append(texts, c.below+" "+row[i])
+		}
+	}
+	if len(texts) == 0 {
+		return
+	}
+	for _, line := range wrap(strings.Join(texts, ", "), max(1, l.screen.Width-indent)) {
+		_, _ = w.WriteString(strings.Repeat(" ", min(indent, l.screen.Width-1)) + line + "\n")
 	}
 }
 

@@ -14,6 +14,7 @@ type Screen struct {
 
 	leftOut   []string
 	shortened bool
+	rounded   bool
 }
 
 // leave notes a column that a table left out.
@@ -46,6 +47,9 @@ func (s *Screen) Missing() string {
 	}
 	if s.shortened {
 		parts = append(parts, "names are shortened")
+	}
+	if s.rounded {
+		parts = append(parts, "times are rounded")
 	}
 	return strings.Join(parts, " and ")
 }

@@ -22,11 +22,13 @@ type tableSink struct {
 	layout  *layout
 	waiting []tableRow // rows until the layout is settled
 	settled bool
+	isShort bool // columns have their short titles, and short cells
 }
 
 type tableRow struct {
 	heading string
 	cells   []string
+	short   []string // the same where there is no room for all columns
 }
 
 func newTableSink(w io.Writer, screen *Screen, columns []column) *tableSink {
@@ -43,14 +45,14 @@ func newTableSink(w io.Writer, screen *Screen, columns []column) *tableSink {
 }
 
 func (s *tableSink) write(value reflect.Value) error {
-	row := tableRow{cells: make([]string, len(s.columns))}
+	row := tableRow{cells: make([]string, len(s.columns)), short: make([]string, len(s.columns))}
 	if s.heading != nil {
 		row.heading = Printable(s.heading.cell(value))
 	}
 	for i := range s.columns {
-		row.cells[i] = Printable(s.columns[i].cell(value))
+		row.cells[i], row.short[i] = Printable(s.columns[i].cell(value)), Printable(s.columns[i].shortCell(value))
 		if s.heading != nil && row.cells[i] == row.heading {
-			row.cells[i] = "" // it stands above
+			row.cells[i], row.short[i] = "", "" // it stands above
 		}
 	}
 	if s.settled {
@@ -66,24 +68,44 @@ func (s *tableSink) write(value reflect.Value) error {
 
 func (s *tableSink) settle() {
 	s.leaveOutEmpty()
-	var shown []layoutColumn
-	for _, c := range s.columns {
-		shown = append(shown, layoutColumn{
-			title: c.title(), right: c.kind != kindText, elastic: c.kind == kindText && c.value.Kind() == reflect.String,
-			prose: c.prose, drop: c.drop,
-		})
+	s.measure()
+	if !s.layout.hasRoom() && slices.ContainsFunc(s.columns, func(c column) bool { return c.short != "" }) {
+		s.isShort, s.screen.rounded = true, true
+		s.measure()
 	}
-	s.layout = newLayout(s.screen, shown)
-	rows := make([][]string, len(s.waiting))
-	for i, row := range s.waiting {
-		rows[i] = row.cells
-	}
-	s.layout.fit(rows)
+	s.layout.place()
 	s.layout.writeHeader(s.out)
 	for _, row := range s.waiting {
 		s.writeRow(row)
 	}
 	s.waiting, s.settled = nil, true
+}
+
+// measure makes a layout that knows how wide the columns have to be.
+func (s *tableSink) measure() {
+	shown := make([]layoutColumn, len(s.columns))
+	for i, c := range s.columns {
+		shown[i] = layoutColumn{
+			title: c.title(), right: c.kind != kindText, elastic: c.kind == kindText && c.value.Kind() == reflect.String,
+			prose: c.prose, drop: c.drop, below: c.below,
+		}
+		if s.isShort && c.short != "" {
+			shown[i].title, shown[i].whole = c.short, shown[i].title
+		}
+	}
+	rows := make([][]string, len(s.waiting))
+	for i, row := range s.waiting {
+		rows[i] = s.cellsOf(row)
+	}
+	s.layout = newLayout(s.screen, shown)
+	s.layout.measure(rows)
+}
+
+func (s *tableSink) cellsOf(row tableRow) []string {
+	if s.isShort {
+		return row.short
+	}
+	return row.cells
 }
 
 // leaveOutEmpty leaves the sparse columns out that have no value.
@@ -94,7 +116,7 @@ func (s *tableSink) leaveOutEmpty() {
 		}
 		s.columns = slices.Delete(s.columns, i, i+1)
 		for r := range s.waiting {
-			s.waiting[r].cells = slices.Delete(s.waiting[r].cells, i, i+1)
+			s.waiting[r].cells, s.waiting[r].short = slices.Delete(s.waiting[r].cells, i, i+1), slices.Delete(s.waiting[r].short, i, i+1)
 		}
 	}
 }
@@ -104,7 +126,7 @@ func (s *tableSink) writeRow(row tableRow) {
 		s.above = row.heading
 		s.screen.writeLine(s.out, row.heading)
 	}
-	s.layout.write(s.out, row.cells)
+	s.layout.write(s.out, s.cellsOf(row))
 }
 
 func (s *tableSink) close() error {
