@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/expect"
+	"github.com/caret-bpf/caret-bpf/report"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 	"github.com/caret-bpf/caret-bpf/writer"
@@ -313,5 +315,33 @@ func TestWarningsComeOnce(t *testing.T) {
 	_, warnings, err := expect.Judge(t.Context(), read(t, "expectations: [{of: topic}, {of: callback}, {of: communication}]"), datasets, ask)
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "3 records were lost") {
 		t.Errorf("%q, %v", warnings, err)
+	}
+}
+
+// On a terminal of 80 columns it is seen what is not as it is expected, and how much: that it is not is the last to be
+// told.
+func TestNarrowVerdicts(t *testing.T) {
+	verdicts := []expect.Verdict{{
+		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/top/filter /points_raw", Column: "p99", Expected: "at most 1µs", Measured: "266.897µs",
+	}, {
+		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/left/filter /points_raw", Column: "p99", Expected: "at most 1µs", Measured: "300.001µs",
+	}}
+	var out bytes.Buffer
+	screen := &report.Screen{Width: 80}
+	w, err := report.NewTableWriter[expect.Verdict](&out, screen)
+	if err == nil {
+		err = errors.Join(w.Write(verdicts), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, _, _ := strings.Cut(out.String(), "\n")
+	if got := strings.Fields(header); !slices.Equal(got, []string{"EXPECTATION", "WHAT", "COLUMN", "EXPECTED", "MEASURED"}) {
+		t.Errorf("the columns are %q; %s", got, screen.Missing())
+	}
+	for _, want := range []string{"/top/", "/left/", "266.897µs", "300.001µs"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 // Verdict is whether something is as it is expected.
 type Verdict struct {
 	Expectation string `report:"expectation"`
-	Of          string `report:"of,drop=1"`
+	Of          string `report:"of,drop=2"`
 	// What names the row that was looked at.
-	What     string `report:"what,drop=4"`
+	What     string `report:"what"`
 	Column   string `report:"column"`
 	Expected string `report:"expected"`
 	Measured string `report:"measured"`
-	Met      bool   `report:"met"`
+	Met      bool   `report:"met,drop=1"`
 }
 
 // completeName is the name of the expectation that nothing was lost.
