@@ -322,9 +322,9 @@ func TestWarningsComeOnce(t *testing.T) {
 // told.
 func TestNarrowVerdicts(t *testing.T) {
 	verdicts := []expect.Verdict{{
-		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/top/filter /points_raw", Column: "p99", Expected: "at most 1µs", Measured: "266.897µs",
+		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/top/filter /points_raw", Column: "p99", Expected: "at most 101.234µs", Measured: "266.897µs",
 	}, {
-		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/left/filter /points_raw", Column: "p99", Expected: "at most 1µs", Measured: "300.001µs",
+		Expectation: "callback at line 3", Of: "callback", What: "/perception/lidar/left/filter /points_raw", Column: "p99", Expected: "at most 101.234µs", Measured: "300.001µs",
 	}}
 	var out bytes.Buffer
 	screen := &report.Screen{Width: 80}

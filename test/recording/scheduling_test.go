@@ -228,6 +228,7 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 	compared := map[string]*comparison{}
 	all := parseSpent(t, readSpent(t, file))
 	compareDelays(t, r.dir, data, all)
+	requirePreempter(t, r.dir, program.Process.Pid)
 	for _, spent := range all {
 		row, found := executionAround(data, &spent)
 		if !found || !row.CPUTime.Valid {
@@ -285,6 +286,9 @@ func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spend
 	if err != nil {
 		t.Fatal(err)
 	}
+	if delayed < executions/2 {
+		t.Errorf("only %d executions were late", delayed)
+	}
 	if differ > delayed/4 {
 		t.Errorf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
 	}
@@ -299,6 +303,26 @@ func unmeasuredOf(data *oracle.Dataset, s *spending) int64 {
 		return 0
 	}
 	return row.CallbackEndTimestamp.Value - row.CallbackStartTimestamp.Value - (s.end - s.begin)
+}
+
+// requirePreempter requires that a thread of the program itself is named as the one that preempted a callback most, for
+// about as long as that one computes.
+func requirePreempter(t *testing.T, dir string, pid int) {
+	t.Helper()
+	results, err := oracle.OpenQuery(t, dir).CallbackParts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := false
+	for _, r := range results {
+		if r.PreemptedByTime.Value > r.PreemptedTime.Value {
+			t.Errorf("it was preempted by one thread for longer than in all: %+v", r)
+		}
+		named = named || r.PreemptedByPID.Value == int32(pid) && r.PreemptedByTime.Value >= int64(3*time.Millisecond)
+	}
+	if !named {
+		t.Errorf("a thread of process %d has preempted a callback for 5 ms each time, and is not named: %+v", pid, results)
+	}
 }
 
 // isDueToItself reports whether a callback was once off the CPU because a thread of its own program had taken that, by
@@ -358,7 +382,7 @@ func executionAround(data *oracle.Dataset, spent *spending) (trace.Callback, boo
 type comparison struct {
 	executions, doubtful, otherwise, dueToItself int
 
-	cpu, blocked []float64 // differences, in shares of the duration
+	cpu, blocked, preempted []float64 // differences, in shares of the duration
 }
 
 // tolerance is the share of a callback's duration that a part may differ by.
@@ -379,6 +403,11 @@ func (c *comparison) add(t *testing.T, row *trace.Callback, spent *spending) {
 	cpu := share(row.CPUTime.Value, spent.onCPU)
 	blocked := share(row.BlockedTime.Value+row.WakeupLatency.Value+row.PreemptedTime.Value, spent.end-spent.begin-spent.onCPU)
 	c.cpu, c.blocked = append(c.cpu, cpu), append(c.blocked, blocked)
+	if spent.way == "is_preempted" {
+		// Such a callback waits for nothing: all of the time off the CPU it could have run.
+		preempted := share(row.PreemptedTime.Value+row.WakeupLatency.Value, spent.end-spent.begin-spent.onCPU)
+		c.preempted = append(c.preempted, preempted)
+	}
 	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance {
 		c.doubtful++
 	}
@@ -410,6 +439,11 @@ func (c *comparison) check(t *testing.T, way string) {
 	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance || c.doubtful > c.executions/4 {
 		t.Errorf("a callback that %s: on a CPU %.3f of its duration more, off it %.3f more than by its own account; %d of %d differ by more than %v",
 			way, cpu, blocked, c.doubtful, c.executions, tolerance)
+	}
+	if len(c.preempted) > 0 {
+		if preempted := measure.Median(c.preempted); math.Abs(preempted) > tolerance {
+			t.Errorf("a callback that %s: it could have run for %.3f of its duration more than it was off the CPU by its own account", way, preempted)
+		}
 	}
 	if c.otherwise > c.executions/4 {
 		t.Errorf("a callback that %s did something else for most of its time in %d of %d executions", way, c.otherwise, c.executions)
