@@ -169,3 +169,54 @@ SELECT h.*, p.latency - p.preempted_time - p.blocked_time - p.wakeup_latency AS 
 FROM node_hop h
 LEFT JOIN (FROM part WHERE unknown_times <= 0 AND preempted_time + blocked_time + wakeup_latency <= latency) p
 USING (boot_id, pid, process_start, tid, publish_number, subscription_topic_name);
+
+-- Times at which callbacks were preempted, by a thread that is known: those of each callback that ran in no other one, also within the ones that were
+-- nested in it, and of each nested one those that name it.
+CREATE OR REPLACE VIEW preemption AS
+WITH preempted AS (
+  FROM sched WHERE kind = 'preempted' AND other_command IS NOT NULL
+)
+SELECT s.boot_id, s.pid, s.process_start, s.tid, c.callback, c.callback_start_timestamp, s.sched_out_timestamp, s.sched_in_timestamp,
+       s.other_command, s.other_pid, s.other_tid
+FROM preempted s ASOF JOIN outermost_callback c
+  ON s.boot_id = c.boot_id AND s.pid = c.pid AND s.process_start = c.process_start AND s.tid = c.tid AND s.sched_out_timestamp >= c.callback_start_timestamp
+WHERE s.sched_out_timestamp < c.until
+UNION ALL
+SELECT s.boot_id, s.pid, s.process_start, s.tid, s.callback, s.callback_start_timestamp, s.sched_out_timestamp, s.sched_in_timestamp,
+       s.other_command, s.other_pid, s.other_tid
+FROM preempted s JOIN callback c USING (boot_id, pid, process_start, tid, callback, callback_start_timestamp)
+WHERE c.depth > 0;
+
+-- The thread that had the CPU for most of the preempted time of a callback: caret-bpf latency callback --why, but for times within callbacks that were
+-- nested in one that was nested itself. preempted_by_time is its part of the mean preempted_time.
+CREATE OR REPLACE VIEW callback_preempter AS
+WITH known AS (
+  SELECT * FROM callback_execution WHERE cpu_time IS NOT NULL
+), counted AS (
+  SELECT boot_id, pid, process_start, owner, owner_init_timestamp, any_value(node_name) AS node_name, any_value(kind) AS kind,
+         any_value(topic_name) AS topic_name, any_value(period) AS period, any_value(symbol) AS symbol, count(*) AS executions
+  FROM known GROUP BY ALL
+), total AS (
+  SELECT boot_id, pid, process_start, k.owner, k.owner_init_timestamp, p.other_command, p.other_pid, p.other_tid,
+         sum(p.sched_in_timestamp - p.sched_out_timestamp)::BIGINT AS total
+  FROM known k JOIN preemption p USING (boot_id, pid, process_start, tid, callback, callback_start_timestamp)
+  GROUP BY ALL
+)
+SELECT c.boot_id, c.pid, c.process_start, c.node_name, c.kind, c.topic_name, c.period, c.symbol,
+       t.other_command AS preempted_by, t.other_pid AS preempted_by_pid, t.other_tid AS preempted_by_tid, round(t.total / c.executions)::BIGINT AS preempted_by_time
+FROM counted c JOIN total t
+  ON c.boot_id = t.boot_id AND c.pid = t.pid AND c.process_start = t.process_start AND c.owner = t.owner
+ AND c.owner_init_timestamp IS NOT DISTINCT FROM t.owner_init_timestamp
+QUALIFY row_number() OVER (PARTITION BY c.boot_id, c.pid, c.process_start, c.owner, c.owner_init_timestamp
+                           ORDER BY t.total DESC, t.other_pid, t.other_tid, t.other_command) = 1;
+
+-- The same of each hop in node_hop_parts of which the parts are known. preempted_by_time is its part of the preempted_time.
+CREATE OR REPLACE VIEW node_hop_preempter AS
+SELECT h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name, h.callback_start_timestamp,
+       p.other_command AS preempted_by, p.other_pid AS preempted_by_pid, p.other_tid AS preempted_by_tid,
+       sum(p.sched_in_timestamp - p.sched_out_timestamp)::BIGINT AS preempted_by_time
+FROM node_hop_parts h JOIN preemption p USING (boot_id, pid, process_start, tid, callback, callback_start_timestamp)
+WHERE h.cpu_time IS NOT NULL AND p.sched_out_timestamp < h.publish_timestamp
+GROUP BY ALL
+QUALIFY row_number() OVER (PARTITION BY h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name
+                           ORDER BY preempted_by_time DESC, preempted_by_pid, preempted_by_tid, preempted_by) = 1;

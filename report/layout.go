@@ -228,12 +228,18 @@ func (l *layout) writeHeader(w *bufio.Writer) {
 			titles[i] = Shorten(c.shortTitle(), c.width)
 		}
 	}
-	l.write(w, titles)
+	l.writeCells(w, titles)
 }
 
-// write writes a row. Where there is no screen, what is wider than its column shifts the rest of the line. Errors stay
-// in w.
+// write writes a row. Errors stay in w.
 func (l *layout) write(w *bufio.Writer, row []string) {
+	l.writeCells(w, row)
+	l.writeBelow(w, row)
+}
+
+// writeCells writes the cells of a row. Where there is no screen, what is wider than its column shifts the rest of the
+// line.
+func (l *layout) writeCells(w *bufio.Writer, row []string) {
 	cells := make([][]string, len(row))
 	lines := 1
 	for i := range row {
@@ -263,7 +269,6 @@ func (l *layout) write(w *bufio.Writer, row []string) {
 		_, _ = w.WriteString(strings.TrimRight(line.String(), " "))
 		_ = w.WriteByte('\n')
 	}
-	l.writeBelow(w, row)
 }
 
 // writeBelow writes what there was no room for in a row.

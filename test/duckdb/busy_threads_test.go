@@ -82,6 +82,9 @@ func (s *busySystem) off(tid int32, from, until int64, callback *trace.Callback)
 			}
 		} else {
 			preempted += in - out
+			if other := int32(len(s.rows.Scheds) % 5); other > 0 { // else nobody was seen
+				row.OtherCommand, row.OtherPID, row.OtherTID = []string{"hog", "kworker/0:1"}[other%2], trace.Some(900+other%2), trace.Some(900+other)
+			}
 		}
 		if callback != nil && !s.seldom(10) { // else it was nested too deep
 			row.Callback, row.CallbackStartTimestamp = callback.Callback, callback.CallbackStartTimestamp

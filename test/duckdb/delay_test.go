@@ -5,6 +5,7 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/analyze"
 	"github.com/caret-bpf/caret-bpf/test/answers"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // symbolsByName are the functions of the callbacks that Go names.
@@ -51,6 +52,54 @@ func TestDelayViewsEqualGo(t *testing.T) {
 		wakeup_latency, behind_symbol, behind_time FROM delayed_execution WHERE latency IS NOT NULL`))
 	equalLines(t, wantMeans, lines(t, db, `SELECT node_name, kind, period, symbol, since, count, unknown, mean, other_callbacks, executor, preempted_time, blocked_time,
 		wakeup_latency, longest, longest_behind_symbol, longest_behind_time FROM callback_delay`))
+}
+
+// TestPreemptersInSQLEqualGo compares who preempted callbacks, in all and hop by hop. Callbacks that are nested in others
+// are left out: their times off the CPU are named after the outer ones here.
+func TestPreemptersInSQLEqualGo(t *testing.T) {
+	d := busyDataset(t, 2000)
+	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := q.CallbackParts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, wantHops []string
+	for _, r := range results {
+		if r.Kind == trace.KindSubscription {
+			want = append(want, answers.Line(r.Node, r.Topic, r.PreemptedBy, r.PreemptedByPID.Value, r.PreemptedByTID.Value, r.PreemptedByTime))
+		}
+	}
+	if err := q.LoadActivity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := q.Architecture.FindPaths("[/sensor]-[/points]-[/filter]-[/objects]-[/actuator]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = q.PathParts(t.Context(), paths, analyze.PathOptions{}, func(hops []analyze.PartedHop) error {
+		for _, h := range hops {
+			if h.Kind == analyze.HopNode && h.PreemptedBy != "" {
+				wantHops = append(wantHops, answers.Line(h.Begin, h.PreemptedBy, h.PreemptedByPID.Value, h.PreemptedByTID.Value, h.PreemptedByTime))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != 2 || len(wantHops) < 200 {
+		t.Fatalf("%d callbacks, %d hops", len(want), len(wantHops))
+	}
+	db := openViews(t, d)
+	equalLines(t, want, lines(t, db, `SELECT node_name, topic_name, preempted_by, preempted_by_pid, preempted_by_tid, preempted_by_time
+		FROM callback_preempter WHERE kind = 'subscription'`))
+	equalLines(t, wantHops, lines(t, db, `SELECT callback_start_timestamp, preempted_by, preempted_by_pid, preempted_by_tid, preempted_by_time
+		FROM node_hop_preempter AS hop
+		JOIN (SELECT publisher_tid AS tid, publish_number FROM communication) USING (tid, publish_number)
+		JOIN (SELECT boot_id, tid, callback_start_timestamp FROM communication) USING (boot_id, tid, callback_start_timestamp)`))
 }
 
 // pathParts joins the hops of a path as docs/queries.md does.

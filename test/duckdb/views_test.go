@@ -57,7 +57,7 @@ func TestViewsOfAnEmptyDataset(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := openViews(t, d)
-	for _, view := range []string{"callback", "callback_execution", "callback_latency", "topic_summary", "communication", "communication_latency", "node_hop", "node_latency", "service_call", "delayed_execution", "callback_delay", "node_hop_parts"} {
+	for _, view := range []string{"callback", "callback_execution", "callback_latency", "topic_summary", "communication", "communication_latency", "node_hop", "node_latency", "service_call", "delayed_execution", "callback_delay", "node_hop_parts", "callback_preempter", "node_hop_preempter"} {
 		var rows int
 		if err := db.QueryRow("SELECT count(*) FROM " + view).Scan(&rows); err != nil || rows != 0 {
 			t.Errorf("%s: %d rows, %v", view, rows, err)
