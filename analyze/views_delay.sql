@@ -217,6 +217,6 @@ SELECT h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscriptio
        sum(p.sched_in_timestamp - p.sched_out_timestamp)::BIGINT AS preempted_by_time
 FROM node_hop_parts h JOIN preemption p USING (boot_id, pid, process_start, tid, callback, callback_start_timestamp)
 WHERE h.cpu_time IS NOT NULL AND p.sched_out_timestamp < h.publish_timestamp
-GROUP BY ALL
+GROUP BY h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name, h.callback_start_timestamp, p.other_command, p.other_pid, p.other_tid
 QUALIFY row_number() OVER (PARTITION BY h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name
                            ORDER BY preempted_by_time DESC, preempted_by_pid, preempted_by_tid, preempted_by) = 1;
