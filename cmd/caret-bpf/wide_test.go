@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/report"
 )
@@ -42,9 +43,10 @@ func lineWidth(out string) (widest int) {
 // Each table fits the terminal, and says below what there was no room for. --wide shows it, and so do pipes.
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir, _ := syntheticDataset(t)
-	relay := relayDataset(t)
+	relay, whyDir := relayDataset(t), workers(t, 0, 10*time.Millisecond)
 	for _, question := range append(questions(relay, "/chatter", "/relayed"), [][]string{
 		{"latency", "callback", dir}, {"latency", "callback", dir, "--series"}, {"latency", "communication", dir}, {"latency", "communication", dir, "--series"},
+		{"latency", "callback", whyDir, "--why"}, {"latency", "callback", whyDir, "--why", "--series"}, {"latency", "callback", whyDir, "--before"},
 		{"period", dir}, {"frequency", dir}, {"load", dir}, {"info", dir, "--part", "callbacks"}, {"graph", relay},
 	}...) {
 		if question[0] == "diff" {
@@ -66,6 +68,39 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				t.Errorf("with --wide:\n%s\ninto a pipe:\n%s", out, piped)
 			}
 		})
+	}
+}
+
+// Where the time went is what is asked for: on 80 columns all parts are there, and who preempted.
+func TestPartsStayOnNarrowTerminals(t *testing.T) {
+	dir := workers(t, 0, 10*time.Millisecond)
+	path := "[" + workersCamera + "]-[" + workersTopic + "]-[" + workersDetector + "]"
+	for _, test := range []struct {
+		question []string
+		parts    []string
+		says     []string
+	}{
+		{[]string{"latency", "callback", dir, "--why"}, []string{"MEAN", "ON CPU", "PREEMPT", "BLOCKED", "WAKEUP"}, []string{"hog"}},
+		{[]string{"latency", "callback", dir, "--before"}, []string{"MEAN", "OTHERS", "EXEC", "PREEMPT", "BLOCKED", "WAKEUP"}, nil},
+		{[]string{"latency", "path", dir, "--path", path, "--include-last-callback", "--why"}, []string{"HOP", "NAME", "MEAN", "ON CPU", "OTHERS", "EXEC", "PREEMPT", "BLOCKED", "WAKEUP"}, []string{"hog"}},
+	} {
+		for _, width := range []uint16{80, 160} {
+			_, out := runOnTerminal(t, width, "", append(test.question, "--quiet")...)
+			header, _, _ := strings.Cut(out, "\n")
+			for _, part := range test.parts {
+				if !strings.Contains(header, part) {
+					t.Errorf("%v on %d columns has no %s:\n%s", test.question[1:], width, part, out)
+				}
+			}
+			for _, text := range test.says {
+				if !strings.Contains(out, text) {
+					t.Errorf("%v on %d columns does not say %s:\n%s", test.question[1:], width, text, out)
+				}
+			}
+			if got := lineWidth(out); got > int(width) {
+				t.Errorf("%v on %d columns has a line of %d cells:\n%s", test.question[1:], width, got, out)
+			}
+		}
 	}
 }
 
