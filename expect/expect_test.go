@@ -273,6 +273,24 @@ func TestWriteJUnit(t *testing.T) {
 	}
 }
 
+// A case of an expectation without a name is called the same after a line was added to the file.
+func TestJUnitWithoutNames(t *testing.T) {
+	datasets, ask := recorded(t, nil)
+	var reports [2]string
+	for i, before := range []string{"", "# a line\n"} {
+		f := read(t, before+"expectations: [{of: callback, where: {node_name: /chain_0/filter}, at-most: {max: 1ns}}, {of: topic, where: {topic_name: /none}}]")
+		verdicts, _, err := expect.Judge(t.Context(), f, datasets, ask)
+		var text bytes.Buffer
+		if err := errors.Join(err, expect.WriteJUnit(&text, "verify", verdicts)); err != nil {
+			t.Fatal(err)
+		}
+		reports[i] = text.String()
+	}
+	if reports[0] != reports[1] || !strings.Contains(reports[0], `classname="callback"`) || !strings.Contains(reports[0], `classname="topic"`) {
+		t.Errorf("%s\n%s", reports[0], reports[1])
+	}
+}
+
 // What has no name spoils nothing: what would be said of it would be said of others, too.
 func TestProposeWithoutNames(t *testing.T) {
 	datasets, ask := recorded(t, func(b *trace.Batch) {

@@ -28,6 +28,8 @@ type Expectation struct {
 	Bounds []Bound
 	// Line is where it begins in its file.
 	Line int
+	// unnamed says that the file gives it no name, so that its line is in the one that it has.
+	unnamed bool
 }
 
 // Condition is that the whole text of a column fits a pattern.

@@ -24,6 +24,8 @@ type Verdict struct {
 	Expected string `report:"expected"`
 	Measured string `report:"measured"`
 	Met      bool   `report:"met,drop=1"`
+
+	unnamed bool // the expectation
 }
 
 // completeName is the name of the expectation that nothing was lost.
@@ -95,7 +97,7 @@ func (e *Expectation) judge(rows []row) (verdicts []Verdict) {
 		}
 		fits++
 		for _, b := range e.Bounds {
-			v := Verdict{Expectation: e.Name, Of: e.Of, What: subject.label(r), Column: b.Column, Expected: subject.describe(b), Measured: "not known"}
+			v := Verdict{unnamed: e.unnamed, Expectation: e.Name, Of: e.Of, What: subject.label(r), Column: b.Column, Expected: subject.describe(b), Measured: "not known"}
 			if number, ok := r.numbers[b.Column]; ok {
 				v.Measured = subject.exactly(b.Column, number)
 				v.Met = b.holds(number)
@@ -105,7 +107,7 @@ func (e *Expectation) judge(rows []row) (verdicts []Verdict) {
 	}
 	if fits == 0 || len(e.Bounds) == 0 {
 		verdicts = append(verdicts, Verdict{
-			Expectation: e.Name, Of: e.Of, Column: "rows", Expected: "at least 1", Measured: strconv.Itoa(fits), Met: fits > 0,
+			unnamed: e.unnamed, Expectation: e.Name, Of: e.Of, Column: "rows", Expected: "at least 1", Measured: strconv.Itoa(fits), Met: fits > 0,
 		})
 	}
 	return verdicts

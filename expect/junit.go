@@ -28,12 +28,18 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes verdicts as a JUnit report, as systems of continuous integration read it: a test case each.
+// WriteJUnit writes verdicts as a JUnit report, as systems of continuous integration read it: a test case each. Its
+// class is the expectation's name. Without one it is what the expectation is of: a line of the file would not tell in the
+// next version that it is the same case.
 func WriteJUnit(w io.Writer, name string, verdicts []Verdict) error {
 	suite := junitSuite{Name: report.Printable(name), Tests: len(verdicts)}
 	named := map[string]int{}
 	for _, v := range verdicts {
-		c := junitCase{Class: report.Printable(v.Expectation), Name: report.Printable(strings.Join(strings.Fields(v.What+" "+v.Column+" "+v.Expected), " "))}
+		class := v.Expectation
+		if v.unnamed {
+			class = v.Of
+		}
+		c := junitCase{Class: report.Printable(class), Name: report.Printable(strings.Join(strings.Fields(v.What+" "+v.Column+" "+v.Expected), " "))}
 		// Readers take cases of one name for one.
 		if named[c.Class+"\n"+c.Name]++; named[c.Class+"\n"+c.Name] > 1 {
 			c.Name += fmt.Sprintf(" #%d", named[c.Class+"\n"+c.Name])

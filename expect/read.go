@@ -175,7 +175,7 @@ func (r *reader) expectation(at *yaml.Node) Expectation {
 		r.complain(at, "%s and %s, or %s, name a path, and nothing else", keyFrom, keyTo, keyPath)
 	}
 	if e.Name == "" {
-		e.Name = fmt.Sprintf("%s at line %d", e.Of, e.Line)
+		e.Name, e.unnamed = fmt.Sprintf("%s at line %d", e.Of, e.Line), true
 	}
 	if where := parts[keyWhere]; where != nil {
 		r.mapping(where, keyWhere, func(column string, at, value *yaml.Node) { r.condition(&e, subject, column, at, value) })
