@@ -22,7 +22,7 @@ func latencyCallbackCommand() command {
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			q := defineQuestion(flags, "execution of a callback")
 			charts := defineChartFlags(flags, histogramChart, seriesChart, schedulingChart)
-			why := flags.Bool("why", false, "where the time went: on a CPU, preempted, blocked, or awake and not running yet; needs record --sched")
+			why := flags.Bool("why", false, "where the time went: on a CPU, preempted, blocked, or awake and not running yet; needs record --sched, and record --sched=full to say who preempted")
 			offCPU := flags.Bool("off-cpu", false, "what kept the threads of callbacks off the CPU: who had it, or who woke them; needs record --sched=full")
 			before := flags.Bool("before", false, "where the time before callbacks went, since the timer was due or the message was published: into other callbacks, the executor, "+
 				"preemption, waiting; needs record --sched=full")
