@@ -176,8 +176,8 @@ CREATE OR REPLACE VIEW preemption AS
 WITH preempted AS (
   FROM sched WHERE kind = 'preempted' AND other_command IS NOT NULL
 )
-SELECT s.boot_id, s.pid, s.process_start, s.tid, c.callback, c.callback_start_timestamp, s.sched_out_timestamp, s.sched_in_timestamp,
-       s.other_command, s.other_pid, s.other_tid
+SELECT s.boot_id, s.pid, s.process_start, s.tid, c.callback, c.callback_start_timestamp, s.sched_out_timestamp,
+       least(s.sched_in_timestamp, c.until) AS sched_in_timestamp, s.other_command, s.other_pid, s.other_tid
 FROM preempted s ASOF JOIN outermost_callback c
   ON s.boot_id = c.boot_id AND s.pid = c.pid AND s.process_start = c.process_start AND s.tid = c.tid AND s.sched_out_timestamp >= c.callback_start_timestamp
 WHERE s.sched_out_timestamp < c.until
@@ -214,7 +214,7 @@ QUALIFY row_number() OVER (PARTITION BY c.boot_id, c.pid, c.process_start, c.own
 CREATE OR REPLACE VIEW node_hop_preempter AS
 SELECT h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name, h.callback_start_timestamp,
        p.other_command AS preempted_by, p.other_pid AS preempted_by_pid, p.other_tid AS preempted_by_tid,
-       sum(p.sched_in_timestamp - p.sched_out_timestamp)::BIGINT AS preempted_by_time
+       sum(least(p.sched_in_timestamp, h.publish_timestamp) - p.sched_out_timestamp)::BIGINT AS preempted_by_time
 FROM node_hop_parts h JOIN preemption p USING (boot_id, pid, process_start, tid, callback, callback_start_timestamp)
 WHERE h.cpu_time IS NOT NULL AND p.sched_out_timestamp < h.publish_timestamp
 GROUP BY h.boot_id, h.pid, h.process_start, h.tid, h.publish_number, h.subscription_topic_name, h.callback_start_timestamp, p.other_command, p.other_pid, p.other_tid
