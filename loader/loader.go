@@ -456,65 +456,6 @@ func waitForPrograms() {
 	_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
 }
 
-// ThreadState is what the kernel still knew of a thread: struct thread_state of bpf/src/thread_state.h.
-type ThreadState struct {
-	TID   uint32
-	State []byte
-}
-
-// LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event
-// and half of the next, but each of its words is whole. Threads that begin or end meanwhile may be missing, and others
-// only if very many end.
-func (l *Loader) LiveThreads() ([]ThreadState, error) {
-	threads := l.collection.Maps[bpf.CaretMapThreads]
-	states := make(map[uint32][]byte)
-	var key any
-	var tid uint32
-	for steps := uint32(0); steps < threads.MaxEntries(); steps++ {
-		err := threads.NextKey(key, &tid)
-		if errors.Is(err, ebpf.ErrKeyNotExist) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading the threads' state: %w", err)
-		}
-		key = tid
-		if states[tid] != nil {
-			continue // the thread before has ended, so that the kernel has begun anew
-		}
-		state, err := threads.LookupBytes(tid)
-		if err != nil {
-			return nil, fmt.Errorf("reading the threads' state: %w", err)
-		}
-		if state != nil {
-			states[tid] = state
-		}
-	}
-	var live []ThreadState
-	for tid, state := range states {
-		live = append(live, ThreadState{TID: tid, State: state})
-	}
-	return live, nil
-}
-
-// OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes.
-// Only after Detach it is complete and still.
-func (l *Loader) OpenThreads() ([]ThreadState, error) {
-	threads := l.collection.Maps[bpf.CaretMapThreads]
-	var states []ThreadState
-	var tid uint32
-	var state []byte
-	for iterator := threads.Iterate(); ; {
-		if !iterator.Next(&tid, &state) {
-			if err := iterator.Err(); err != nil {
-				return nil, fmt.Errorf("reading the threads' state: %w", err)
-			}
-			return states, nil
-		}
-		states = append(states, ThreadState{TID: tid, State: append([]byte(nil), state...)})
-	}
-}
-
 // Close detaches everything and frees the kernel's memory. It interrupts Read. Closing twice does nothing.
 func (l *Loader) Close() error {
 	err := l.Detach()

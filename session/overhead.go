@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -12,13 +11,15 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // forgottenAfter is when a thread that was not seen any more is forgotten. One look may miss it.
 const forgottenAfter = 10 * tickInterval
+
+// quietInterval is how often the accounts are looked at while nothing is recorded.
+const quietInterval = 5 * tickInterval
 
 // maxThreads bounds how many threads session.json tells the cost of.
 const maxThreads = 100
@@ -27,6 +28,8 @@ const maxThreads = 100
 type overhead struct {
 	mu       sync.Mutex // guards what follows
 	lookedAt int64      // CLOCK_MONOTONIC in nanoseconds; 0: never
+	records  uint64     // of isDue's last call
+	quiet    bool       // there were no more than at the call before
 	worst    float64    // the highest share of the last window
 	running  map[int32]*threadCost
 	ended    []*threadCost              // the dearest
@@ -44,8 +47,8 @@ type threadCost struct {
 
 func newOverhead() *overhead { return &overhead{running: map[int32]*threadCost{}} }
 
-// look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what they were charged
-// since the last look, the dearest first.
+// look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what those were charged
+// since the last look that were charged anything, the dearest first.
 func (o *overhead) look(accounts []abi.ThreadRecord, at int64) []attaching.ThreadShare {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +62,7 @@ func (o *overhead) look(accounts []abi.ThreadRecord, at int64) []attaching.Threa
 			thread = &threadCost{pid: int32(account.Header.PID), tid: tid, lookedAt: since} // another one may have had the id
 			o.running[tid] = thread
 		}
-		if thread.lookedAt != 0 && at > thread.lookedAt {
+		if thread.lookedAt != 0 && at > thread.lookedAt && account.CostNs > thread.account.CostNs {
 			window := thread.window(account, float64(at-thread.lookedAt))
 			thread.peak = max(thread.peak, window.Share)
 			windows = append(windows, window)
@@ -155,28 +158,23 @@ func (t *threadCost) row(duration time.Duration) trace.ThreadOverhead {
 	return row
 }
 
-// accountsOf returns the accounts of threads.
-func accountsOf(threads []loader.ThreadState) ([]abi.ThreadRecord, error) {
-	var accounts []abi.ThreadRecord
-	var errs []error
-	var state abi.ThreadState
-	for _, thread := range threads {
-		if err := abi.Decode(thread.State, &state); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		accounts = append(accounts, state.ThreadRecord())
-	}
-	return accounts, errors.Join(errs...)
+// isDue reports whether the accounts are worth a look, at an instant of CLOCK_MONOTONIC: not if nothing was recorded
+// since the last call, nor before that. Hits without a record are seen a few seconds later then. records is how many
+// there were so far.
+func (o *overhead) isDue(records uint64, at int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	wasQuiet := o.quiet
+	o.quiet, o.records = o.records == records, records
+	return !o.quiet || !wasQuiet || at-o.lookedAt >= quietInterval.Nanoseconds()
 }
 
 // takeAccounts takes the accounts of all threads, and returns what they were charged since the last time.
 func (s *Session) takeAccounts() []attaching.ThreadShare {
-	threads, err := s.loader.LiveThreads()
+	s.accounts = s.accounts[:0]
+	err := s.loader.Accounts(func(account abi.ThreadRecord) { s.accounts = append(s.accounts, account) })
 	s.journal.warn(err)
-	accounts, err := accountsOf(threads)
-	s.journal.warn(err)
-	return s.overhead.look(accounts, readClock(unix.CLOCK_MONOTONIC))
+	return s.overhead.look(s.accounts, readClock(unix.CLOCK_MONOTONIC))
 }
 
 // noteOverhead puts into session.json what the recording, which was closed at an instant of CLOCK_MONOTONIC, has cost.

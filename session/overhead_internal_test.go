@@ -22,23 +22,49 @@ func TestOverheadWindows(t *testing.T) {
 	if windows := o.look([]abi.ThreadRecord{account(7, 10, 10)}, 1000); len(windows) != 0 || o.highest() != 0 {
 		t.Errorf("the first look has nothing to compare with: %+v", windows)
 	}
-	expect := func(at int64, accounts []abi.ThreadRecord, tid int32, share float64) {
+	expect := func(at int64, accounts []abi.ThreadRecord, charged int, tid int32, share float64) {
 		t.Helper()
 		windows := o.look(accounts, at)
-		if len(windows) != len(accounts) {
-			t.Fatalf("%d windows of %d threads", len(windows), len(accounts))
+		if len(windows) != charged {
+			t.Fatalf("%d windows, want %d", len(windows), charged)
+		}
+		if charged == 0 {
+			if o.highest() != 0 {
+				t.Errorf("%v of none", o.highest())
+			}
+			return
 		}
 		if w := windows[0]; w.TID != tid || math.Abs(w.Share-share) > 1e-9 || math.Abs(o.highest()-share) > 1e-9 {
 			t.Errorf("thread %d with %v, want %d with %v", w.TID, w.Share, tid, share)
 		}
 	}
-	expect(11_000, []abi.ThreadRecord{account(7, 20, 10), account(8, 30, 0)}, 8, 0.3) // one that is new since the last look
-	expect(21_000, []abi.ThreadRecord{account(8, 30, 0)}, 8, 0)                       // 7 was missed
-	expect(31_000, []abi.ThreadRecord{account(7, 20, 14), account(8, 30, 0)}, 7, 0.2) // over the two windows
-	expect(41_000, []abi.ThreadRecord{account(7, 5, 0)}, 7, 0.05)                     // another thread with the id
+	expect(11_000, []abi.ThreadRecord{account(7, 20, 10), account(8, 30, 0)}, 2, 8, 0.3) // one that is new since the last look
+	expect(21_000, []abi.ThreadRecord{account(8, 30, 0)}, 0, 0, 0)                       // 7 was missed
+	expect(31_000, []abi.ThreadRecord{account(7, 20, 14), account(8, 30, 0)}, 1, 7, 0.2) // over the two windows
+	expect(41_000, []abi.ThreadRecord{account(7, 5, 0)}, 1, 7, 0.05)                     // another thread with the id
 	o.look(nil, 41_000+forgottenAfter.Nanoseconds()+1)
 	if len(o.running) != 0 {
 		t.Errorf("%d threads are not forgotten", len(o.running))
+	}
+}
+
+// TestAccountsAreLeft: while nothing is recorded the accounts are looked at now and then only, and once more when that
+// begins: the last window has what was charged at its begin.
+func TestAccountsAreLeft(t *testing.T) {
+	o := newOverhead()
+	at := int64(time.Hour)
+	for i, step := range []struct {
+		records uint64
+		due     bool
+	}{{7, true}, {7, true}, {7, false}, {7, false}, {8, true}, {8, true}, {8, false}, {8, false}, {8, false}, {8, false}, {8, true}, {8, false}} {
+		at += tickInterval.Nanoseconds()
+		due := o.isDue(step.records, at)
+		if due != step.due {
+			t.Errorf("step %d: due: %v", i, due)
+		}
+		if due {
+			o.look(nil, at)
+		}
 	}
 }
 

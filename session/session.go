@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/caret-bpf/caret-bpf/attaching"
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/identity"
 	"github.com/caret-bpf/caret-bpf/launch"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -98,7 +99,8 @@ type Session struct {
 	opened      time.Time
 	removedTold time.Time // when session.json was last told what was removed
 	driver      *Handle
-	duration    *time.Timer // ends the recording
+	duration    *time.Timer        // ends the recording
+	accounts    []abi.ThreadRecord // memory for those that are taken each second
 	// endMappings has all noted that processes have mapped.
 	endMappings func()
 

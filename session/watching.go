@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -73,7 +75,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			if ending := s.limitReached(); ending != "" {
 				return ending, nil, false
 			}
-			if s.attacher.KeepBudget(s.takeAccounts()) {
+			if s.overhead.isDue(s.loader.Statistics().Records, readClock(unix.CLOCK_MONOTONIC)) && s.attacher.KeepBudget(s.takeAccounts()) {
 				s.takeAccounts() // what the rest costs is seen from now on
 			}
 			s.tellStatus(s.driver.state())
