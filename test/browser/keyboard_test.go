@@ -19,17 +19,17 @@ func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, synthetic(t, 4000), "--path", chainPath)
 	p := openPage(t, url)
-	for _, of := range []struct {
-		name string
-		test func(*testing.T, *page)
-	}{{"search", searchByKeys}, {"timeline", timelineByKeys}, {"series", seriesByKeys}, {"flow", flowByKeys}, {"table", tableByKeys}} {
-		t.Run(of.name, func(t *testing.T) { of.test(t, p) })
-	}
+	searchByKeys(t, p)
+	timelineByKeys(p)
+	seriesByKeys(t, p)
+	flowByKeys(p)
+	tableByKeys(t, p)
 	p.expectQuiet()
 }
 
 // searchByKeys goes to the field, finds a node, and shows it.
 func searchByKeys(t *testing.T, p *page) {
+	t.Helper()
 	p.press("/")
 	p.wait(`document.activeElement.type === "search"`)
 	p.press("chain_3 tracker")
@@ -48,7 +48,8 @@ func searchByKeys(t *testing.T, p *page) {
 }
 
 // timelineByKeys chooses a callback, goes to the next one and lets go.
-func timelineByKeys(t *testing.T, p *page) {
+func timelineByKeys(p *page) {
+	p.t.Helper()
 	p.goTo("#timeline?from=500000000&to=600000000")
 	p.wait("window.caretBpf.timeline && window.caretBpf.timeline.from === 500000000 && window.caretBpf.settled")
 	p.focus(".timeline canvas")
@@ -68,6 +69,7 @@ func timelineByKeys(t *testing.T, p *page) {
 
 // seriesByKeys looks closer at values, and goes from one to the next.
 func seriesByKeys(t *testing.T, p *page) {
+	t.Helper()
 	p.goTo("#callbacks?select=0")
 	p.focus(".measured .plot")
 	p.wait(`!!document.querySelector(".measured .plot canvas")`)
@@ -89,7 +91,8 @@ func seriesByKeys(t *testing.T, p *page) {
 }
 
 // flowByKeys chooses a way of a message, and shows it in the timeline.
-func flowByKeys(t *testing.T, p *page) {
+func flowByKeys(p *page) {
+	p.t.Helper()
 	p.goTo("#paths?path=" + chainPath)
 	p.focus(".flow canvas")
 	p.press(kb.ArrowDown)
@@ -106,6 +109,7 @@ func flowByKeys(t *testing.T, p *page) {
 
 // tableByKeys sorts a table, and follows a row.
 func tableByKeys(t *testing.T, p *page) {
+	t.Helper()
 	p.goTo("#callbacks")
 	p.focus("table[data-table=callbacks] th[data-column=count] button")
 	p.press(kb.Enter)
