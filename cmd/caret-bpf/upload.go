@@ -33,10 +33,10 @@ const (
 	// firstUploadPause and longestUploadPause bound how long nothing is forwarded after a forwarder has died. One that ran
 	// for longer than the latter did not die at once.
 	firstUploadPause, longestUploadPause = time.Second, 5 * time.Minute
-	// arrivalPatience is how long a recorder that finds no room on the disk waits for a dataset to arrive, which may then be
-	// removed; arrivalPause is how often it looks.
+	// arrivalPatience is how long a recorder that finds no room on the disk waits for a dataset to arrive, which may then
+	// be removed; arrivalPause is how often it looks.
 	arrivalPatience, arrivalPause = 10 * time.Minute, time.Second
-	// maxNews bounds a line of a forwarder, maxComplaint what is told of its standard error, in bytes.
+	// maxNews bounds a line of a forwarder, maxComplaint each text of its that is kept, in bytes.
 	maxNews, maxComplaint = 1 << 20, 2 << 10
 )
 
@@ -163,8 +163,8 @@ func (u *uploads) status() *trace.Uploads {
 	return &now
 }
 
-// hasArrived tells whether a dataset, by its path, has arrived, as far as it is noted. It is asked before one is removed
-// for want of room: the lake may not be reachable then.
+// hasArrived tells whether a dataset, by its path, has arrived, as far as it is noted. It is asked before one is
+// removed for want of room: the lake may not be reachable then.
 func (u *uploads) hasArrived(path string) bool {
 	name, err := filepath.Rel(u.folder, path)
 	return err == nil && forward.HasArrived(u.folder, u.state, filepath.ToSlash(name), u.to, u.owner)
@@ -295,7 +295,7 @@ func (u *uploads) hear(from io.Reader) error {
 // take does what news are about.
 func (u *uploads) take(news *forwardNews) {
 	if news.Message != "" {
-		u.message(news.Message)
+		u.message(brief(news.Message))
 	}
 	if now := news.Status; now != nil {
 		u.note(now)
@@ -307,6 +307,9 @@ func (u *uploads) take(news *forwardNews) {
 	}
 }
 
+// brief is so much of a text of the forwarder's as is kept.
+func brief(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxComplaint)], "") }
+
 // note notes a status.
 func (u *uploads) note(now *forward.Status) {
 	next := trace.Uploads{
@@ -316,6 +319,7 @@ func (u *uploads) note(now *forward.Status) {
 	if next.Reason == "" && len(now.Failed) > 0 {
 		next.Reason = now.Failed[0].Reason
 	}
+	next.Reason = brief(next.Reason)
 	if now.OfflineSince != nil {
 		next.OfflineSince = now.OfflineSince.UnixNano()
 	}
