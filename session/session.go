@@ -51,7 +51,8 @@ type Options struct {
 	// Driven says that settings of the recording may be changed while it goes on.
 	Driven bool
 	// MayGo is asked, with its path, before a former recording is removed (KeepTotalBytes, KeepTotalAge): it stays where
-	// that says no. It is called from a goroutine of its own; nil says yes.
+	// that says no. It is called before the recording begins and then, now and again, from a goroutine of its own; nil
+	// says yes.
 	MayGo func(path string) bool
 	// NoSnapshots says that nobody asks for any: a recording in memory makes no directory for them.
 	NoSnapshots bool
