@@ -146,6 +146,8 @@ func TestKeys(t *testing.T) {
 		"tile?level=0&index=%zz":     view.ErrBadKey,
 		"tile?level=0&index=0&a=b":   view.ErrBadKey,
 		"offcpu?level=0&index=0":     nil,
+		"delays":                     nil,
+		"offcpus":                    nil,
 		"paths?from=%2Fno&to=%2Fone": system.ErrNoSuchName,
 		"path?path=%5B%2Fno%5D":      system.ErrNoSuchName,
 		"flow?path=a&from=5&to=4":    view.ErrBadKey,
