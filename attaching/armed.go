@@ -40,8 +40,8 @@ func (m SiteMode) counted(sites []probes.Site) []probes.Site {
 // anywhere is the offset of calls of which it is not known where in a file they are.
 const anywhere = ^uint64(0)
 
-// counted are the sites of a process's plan without which rows are missing, and what stands for calls of their functions
-// that cannot be probed: these are seen in the functions only.
+// counted are the sites of a process's plan without which rows are missing, and what stands for calls of their
+// functions that cannot be probed: these are seen in the functions only.
 func (a *Attacher) counted(p *Process) []probes.Site {
 	sites := a.options.Sites.counted(p.plan.Sites)
 	_, bodies := a.options.Sites.separateBodies(p.plan.Sites)

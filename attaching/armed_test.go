@@ -134,8 +134,8 @@ func TestWrittenFileIsUnarmed(t *testing.T) {
 	}
 }
 
-// TestWrittenAtOnce: a file that was written before it was ever looked at was as proven when it was attached to, but not
-// before a process began.
+// TestWrittenAtOnce: a file that was written before it was ever looked at was as proven when it was attached to, but
+// not before a process began.
 func TestWrittenAtOnce(t *testing.T) {
 	p, later, probed := startSharers(t)
 	a, told := newTestAttacher(Options{Shared: true, ToCome: true})

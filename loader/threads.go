@@ -18,9 +18,9 @@ type ThreadState struct {
 	State []byte
 }
 
-// threadsAtOnce is of how many threads the kernel copies the states at once, into memory that a processor's cache holds.
-// The kernel copies those of one of its buckets together: these are few, because there are as many buckets as there may
-// be threads.
+// threadsAtOnce is of how many threads the kernel copies the states at once, into memory that a processor's cache
+// holds. The kernel copies those of one of its buckets together: these are few, because there are as many buckets as
+// there may be threads.
 const threadsAtOnce = 64
 
 // eachThread calls use with the state of each thread that has one, which is valid until use returns.
@@ -52,8 +52,8 @@ func (l *Loader) LiveThreads() (live []ThreadState, err error) {
 	return live, err
 }
 
-// Accounts calls use with what each thread that has a state was charged so far, while programs go on. Threads that begin
-// or end meanwhile may be missing.
+// Accounts calls use with what each thread that has a state was charged so far, while programs go on. Threads that
+// begin or end meanwhile may be missing.
 func (l *Loader) Accounts(use func(abi.ThreadRecord)) error {
 	return eachThread(l.collection.Maps[bpf.CaretMapThreads], func(_ uint32, state *abi.ThreadState) { use(state.ThreadRecord()) })
 }

@@ -91,8 +91,8 @@ func accountsOneByOne(b *testing.B, threads *ebpf.Map) (count int) {
 	}
 }
 
-// BenchmarkAccounts measures what it takes to read the accounts of a vehicle's threads, in processor time of all of this
-// process's threads: medians of what is measured in turn.
+// BenchmarkAccounts measures what it takes to read the accounts of a vehicle's threads, in processor time of all of
+// this process's threads: medians of what is measured in turn.
 func BenchmarkAccounts(b *testing.B) {
 	l := withThreads(b, 10_000)
 	threads := l.collection.Maps[bpf.CaretMapThreads]

@@ -47,8 +47,8 @@ type threadCost struct {
 
 func newOverhead() *overhead { return &overhead{running: map[int32]*threadCost{}} }
 
-// look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what those were charged
-// since the last look that were charged anything, the dearest first.
+// look takes the accounts of the threads that run, at an instant of CLOCK_MONOTONIC, and returns what those were
+// charged since the last look that were charged anything, the dearest first.
 func (o *overhead) look(accounts []abi.ThreadRecord, at int64) []attaching.ThreadShare {
 	o.mu.Lock()
 	defer o.mu.Unlock()

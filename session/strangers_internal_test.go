@@ -138,8 +138,8 @@ func TestStrangersAreMet(t *testing.T) {
 	}
 }
 
-// TestStrangersThatAreOver: of a process that is over before its arguments were read, nothing is recorded unless its name
-// fits, and the recording says that something may be missing.
+// TestStrangersThatAreOver: of a process that is over before its arguments were read, nothing is recorded unless its
+// name fits, and the recording says that something may be missing.
 func TestStrangersThatAreOver(t *testing.T) {
 	command := startSleeping(t)
 	if err := command.Process.Kill(); err != nil {

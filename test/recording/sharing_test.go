@@ -206,9 +206,9 @@ func functionIn(t *testing.T, library, name string) (offset, size uint64) {
 	return offset, symbol.Size
 }
 
-// TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is probed
-// for itself, other processes that map them are not, the user is told, and in the end no file stays open. The recorder's
-// environment, which is the caller's, changes nothing.
+// TestFilesOfOthersAreProbedApart records by name a process whose libraries a stranger could have written: it is
+// probed for itself, other processes that map them are not, the user is told, and in the end no file stays open. The
+// recorder's environment, which is the caller's, changes nothing.
 func TestFilesOfOthersAreProbedApart(t *testing.T) {
 	requireRecording(t)
 	const stranger = 4343
