@@ -234,7 +234,11 @@ func TestViewComparesAsDiffDoes(t *testing.T) {
 	before, after := scheduledDataset(t, 3000), scheduledDataset(t, 6000)
 	v := openedView(t, after, "--baseline", before)
 	_, out, _ := runCommand("diff", before, after, "--json")
-	if got, want := answerOf[any](t, v, "compare"), decode[any](t, []byte(out)); !reflect.DeepEqual(got, want) {
+	got, want := answerOf[map[string]any](t, v, "compare"), decode[map[string]any](t, []byte(out))
+	for _, key := range []string{"callbacks", "communications"} { // where the page leads to
+		delete(got, key)
+	}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%.500v\nwant\n%.500v", got, want)
 	}
 	if alone := answerOf[any](t, openedView(t, after), "compare"); alone != nil {
