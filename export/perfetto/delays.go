@@ -3,6 +3,7 @@ package perfetto
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -100,16 +101,20 @@ func hasTimesOffCPU(ctx context.Context, dataset *trace.Dataset) (bool, error) {
 func (d *drawing) before(b []byte, of *analyze.DelayedExecution) []byte {
 	b = d.text(b, "before.since", string(of.Since))
 	b = d.number(b, "before.latency_ns", of.Latency)
-	return d.spent(b, "before.", &of.DelayParts, of.Behind, of.BehindTime)
+	return d.spent(b, "before.", &of.DelayParts, &of.Preempter, of.Behind, of.BehindTime)
 }
 
 // spent adds what a thread did in a time.
-func (d *drawing) spent(b []byte, prefix string, parts *analyze.DelayParts, behind string, behindTime trace.Optional[int64]) []byte {
+func (d *drawing) spent(b []byte, prefix string, parts *analyze.DelayParts, by *analyze.Preempter, behind string, behindTime trace.Optional[int64]) []byte {
 	b = d.number(b, prefix+"other_callbacks_ns", parts.OtherCallbacks)
 	b = d.number(b, prefix+"executor_ns", parts.Executor)
 	b = d.number(b, prefix+"preempted_time_ns", parts.PreemptedTime)
 	b = d.number(b, prefix+"blocked_time_ns", parts.BlockedTime)
 	b = d.number(b, prefix+"wakeup_latency_ns", parts.WakeupLatency)
+	if by.PreemptedByTime.Valid {
+		thread := fmt.Sprintf("%s, PID %d, thread %d", by.PreemptedBy, by.PreemptedByPID.Value, by.PreemptedByTID.Value)
+		b = d.number(d.text(b, prefix+"preempted_by", thread), prefix+"preempted_by_time_ns", by.PreemptedByTime.Value)
+	}
 	if behindTime.Valid {
 		b = d.number(d.text(b, prefix+"behind", behind), prefix+"behind_time_ns", behindTime.Value)
 	}

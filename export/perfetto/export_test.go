@@ -467,15 +467,20 @@ func TestTimeBefore(t *testing.T) {
 			ProcessKey: robot, TID: 2, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 110, SchedInTimestamp: begin + 115,
 			Callback: 0x34, CallbackStartTimestamp: trace.Some(begin + 100),
 		},
-		{ProcessKey: robot, TID: 2, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 150, SchedInTimestamp: begin + 165, WakingTimestamp: trace.Some(begin + 160)},
+		{ProcessKey: robot, TID: 2, Kind: trace.SchedBlocked, SchedOutTimestamp: begin + 150, SchedInTimestamp: begin + 162, WakingTimestamp: trace.Some(begin + 160)},
+		{
+			ProcessKey: robot, TID: 2, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + 164, SchedInTimestamp: begin + 167,
+			OtherPID: trace.Some[int32](20), OtherTID: trace.Some[int32](21), OtherCommand: "hog", OtherPriority: trace.Some[int32](9),
+		},
 	}
 	decoded, summary := export(t, rows, analyze.Filter{}, perfetto.Options{}, "[/sensor]-[/points]-[/left]")
 	if summary.Ways != 2 {
 		t.Fatalf("%d ways", summary.Ways)
 	}
 	parts := map[string]any{
-		"other_callbacks_ns": int64(30), "executor_ns": int64(5), "preempted_time_ns": int64(0), "blocked_time_ns": int64(10), "wakeup_latency_ns": int64(5), "behind_time_ns": int64(30),
+		"other_callbacks_ns": int64(30), "executor_ns": int64(5), "preempted_time_ns": int64(3), "blocked_time_ns": int64(10), "wakeup_latency_ns": int64(2), "behind_time_ns": int64(30),
 	}
+	const hog = "hog, PID 20, thread 21"
 	checked := 0
 	for _, s := range decoded.Slices {
 		late := s.Begin == begin+170 && s.Category == "callback"
@@ -487,7 +492,7 @@ func TestTimeBefore(t *testing.T) {
 				}
 			}
 			behind, _ := s.Arguments["before.behind"].(string)
-			if s.Arguments["before.since"] != "publish" || s.Arguments["before.latency_ns"] != int64(50) || !strings.HasPrefix(behind, "/right") {
+			if s.Arguments["before.since"] != "publish" || s.Arguments["before.latency_ns"] != int64(50) || s.Arguments["before.preempted_by"] != hog || !strings.HasPrefix(behind, "/right") {
 				t.Errorf("before the callback: %v", s.Arguments)
 			}
 		} else if _, known := s.Arguments["before.latency_ns"]; known && s.Name == "/left /points" {
@@ -495,6 +500,9 @@ func TestTimeBefore(t *testing.T) {
 		}
 		if s.Category != "path" {
 			continue
+		}
+		if s.Begin == begin+120 && s.Name == "communication /points" && (s.Arguments["preempted_by"] != hog || s.Arguments["preempted_by_time_ns"] != int64(3)) {
+			t.Errorf("on a hop: %v", s.Arguments)
 		}
 		for name, want := range parts {
 			if got := s.Arguments[name]; s.Begin == begin+120 && got != want || s.Begin == begin+20 && got != nil {

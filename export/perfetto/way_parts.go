@@ -20,6 +20,8 @@ type hopOfWay struct {
 
 type hopParts struct {
 	analyze.HopParts
+	// by is not known of ways.
+	by         analyze.Preempter
 	behind     string
 	behindTime trace.Optional[int64]
 }
@@ -30,7 +32,7 @@ func readWayParts(ctx context.Context, query *analyze.Query, options *Options) (
 	_, err := query.PathParts(ctx, options.Paths, options.PathOptions, func(hops []analyze.PartedHop) error {
 		for i := range hops {
 			h := &hops[i]
-			known[hopOfWay{h.Path, h.Instance, h.Hop}] = &hopParts{h.HopParts, h.Behind, h.BehindTime}
+			known[hopOfWay{h.Path, h.Instance, h.Hop}] = &hopParts{h.HopParts, h.Preempter, h.Behind, h.BehindTime}
 		}
 		return nil
 	})
@@ -75,5 +77,5 @@ func (d *drawing) partsOf(b []byte, parts *hopParts) []byte {
 		return b
 	}
 	b = d.number(b, "cpu_time_ns", parts.CPUTime)
-	return d.spent(b, "", &parts.DelayParts, parts.behind, parts.behindTime)
+	return d.spent(b, "", &parts.DelayParts, &parts.by, parts.behind, parts.behindTime)
 }
