@@ -51,8 +51,8 @@ type Uploads struct {
 	Reason string `json:"reason,omitempty"`
 	// OfflineSinceNs is since when the lake cannot be used, in Unix nanoseconds; 0: it could.
 	OfflineSinceNs int64 `json:"offline_since_ns"`
-	// Sent are those that were put there since the recorder has begun, with their bytes in the lake, Deleted those that were
-	// deleted then, Gone those that somebody had removed before they arrived.
+	// Sent are those that were put there since the recorder has begun, with their bytes in the lake, Deleted those that
+	// were deleted then, Gone those that somebody had removed before they arrived.
 	Sent      int   `json:"sent"`
 	SentBytes int64 `json:"sent_bytes"`
 	Deleted   int   `json:"deleted"`

@@ -29,8 +29,8 @@ type junitFailure struct {
 }
 
 // WriteJUnit writes verdicts as a JUnit report, as systems of continuous integration read it: a test case each. Its
-// class is the expectation's name. Without one it is what the expectation is of: a line of the file would not tell in the
-// next version that it is the same case.
+// class is the expectation's name. Without one it is what the expectation is of: a line of the file would not tell in
+// the next version that it is the same case.
 func WriteJUnit(w io.Writer, name string, verdicts []Verdict) error {
 	suite := junitSuite{Name: report.Printable(name), Tests: len(verdicts)}
 	named := map[string]int{}

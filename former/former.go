@@ -65,8 +65,8 @@ type Kept struct {
 	Exhausted bool
 }
 
-// Keep removes the oldest recordings until what is left is within the bounds, or nothing can be removed any more. current
-// is the size of the recording that goes on. What cannot be removed stays, and the error says so.
+// Keep removes the oldest recordings until what is left is within the bounds, or nothing can be removed any more.
+// current is the size of the recording that goes on. What cannot be removed stays, and the error says so.
 func (k *Keeper) Keep(ctx context.Context, current int64) (kept Kept, err error) {
 	err = k.options.As.Run(func() error {
 		kept, err = k.keep(ctx, current)

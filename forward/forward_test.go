@@ -614,7 +614,7 @@ func TestDeletionThatIsLeft(t *testing.T) {
 		s := newSetting(t)
 		after, asked := time.Hour, 0
 		dir := addDataset(t, s.folder, "rec")
-		s.DeleteAfter, s.Options.Delete = &after, func(name, stamp string) error {
+		s.DeleteAfter, s.Delete = &after, func(name, stamp string) error {
 			if asked++; asked == 3 {
 				if err := forward.Delete(s.folder, name, stamp, nil); err != nil {
 					t.Error(err)
@@ -667,7 +667,7 @@ func TestDelete(t *testing.T) {
 		var told string
 		s := newSetting(t)
 		after := time.Duration(0)
-		s.Options.Folder, s.DeleteAfter, s.Options.Delete = folder, &after, func(_, stamp string) error {
+		s.Folder, s.DeleteAfter, s.Delete = folder, &after, func(_, stamp string) error {
 			told = stamp
 			return nil
 		}

@@ -21,10 +21,10 @@
 // it, in place of a column. With sparse, a column is left out if none of the first thousand rows has a value of it.
 //
 // A table on a terminal fits it. Names are shortened in the middle as far as they can still be read, and prose (an
-// option) is broken into lines. If that is not enough, columns with the option short=TITLE get that title, and durations
-// in them three significant digits at most. Then columns are left out: those without a value, then those with the option
-// drop=N, the lowest N first, then the others from the right. What a row has in a left out column with the option
-// below=NAME stands below the row, after that name. The Screen remembers what was left out.
+// option) is broken into lines. If that is not enough, columns with the option short=TITLE get that title, and
+// durations in them three significant digits at most. Then columns are left out: those without a value, then those with
+// the option drop=N, the lowest N first, then the others from the right. What a row has in a left out column with the
+// option below=NAME stands below the row, after that name. The Screen remembers what was left out.
 //
 // Text is safe to show: tables and CSV escape what Printable escapes, JSON writes it as \u escapes, and Parquet has
 // U+FFFD in place of bytes that are no UTF-8. In CSV, an apostrophe precedes text that a spreadsheet would take for a

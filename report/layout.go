@@ -30,7 +30,8 @@ type layoutColumn struct {
 	prose bool
 	// drop is when the column is left out, the lower the earlier; 0 is after all others.
 	drop int
-	// below is what cells are called below the rows, where there is no room for the column; "" if they are not shown there.
+	// below is what cells are called below the rows, where there is no room for the column; "" if they are not shown
+	// there.
 	below string
 	// whole is the title that the reader is told of, if the column has a short one.
 	whole string

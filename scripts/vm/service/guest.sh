@@ -298,6 +298,7 @@ has_told() { grep -q '"recorder"' /tmp/systemd-private-*-caret-bpf.service-*/tmp
 a_triggers_program_reads_its_snapshot() {
 	local settings=/etc/caret-bpf/session.yaml program=/usr/local/bin/tell status
 	cp $settings /tmp/settings
+	# shellcheck disable=SC2016 # it expands when the program runs
 	printf '#!/bin/sh\ncat "$CARET_BPF_SNAPSHOT/session.json" >/tmp/told\n' >$program
 	chmod 755 $program
 	printf 'ring: 30s\nmode: 0644\ntrigger: manual after=0s do=snapshot,run:%s\n' $program >>$settings
