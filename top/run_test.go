@@ -107,7 +107,7 @@ func system() *top.Frame {
 	for i := range 60 {
 		f.Callbacks = append(f.Callbacks, live.Callback{
 			Node: fmt.Sprintf("/perception/node_%02d", i), Callback: "/points", Kind: trace.KindSubscription, PID: 42, Rate: 10,
-			Durations: live.Durations{P99: trace.Some(int64(i+1) * 1e6)}, Load: float64(60 - i),
+			Durations: live.Durations{P50: trace.Some(int64(1e6)), P99: trace.Some(int64(i+1) * 1e6), Max: trace.Some(int64(1e8))}, Load: float64(60 - i),
 		})
 	}
 	f.Topics = []live.Topic{{Topic: "/points", Node: "/listener", Received: trace.Some(9.5), Lost: trace.Some(uint64(3))}}
