@@ -315,6 +315,12 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     chosenWay.textContent = tip.textContent;
   }
 
+  /** Where keys zoom: at the chosen way, which stays in sight, else in the middle. */
+  function anchor(): number {
+    const message = flow.messages[hovered];
+    return message ? Math.min(Math.max(0, view.x(message.times[0]!)), view.width) : view.width / 2;
+  }
+
   function enter(): void {
     const message = flow.messages[hovered];
     if (!message) return;
@@ -336,8 +342,8 @@ function picture(app: App, given: Flow, from: number, to: number, losses: Loss[]
     switch (event.key) {
       case "ArrowLeft": view.pan(-view.width * 0.1); break;
       case "ArrowRight": view.pan(view.width * 0.1); break;
-      case "+": case "=": view.zoom(0.7, view.width / 2); break;
-      case "-": view.zoom(1 / 0.7, view.width / 2); break;
+      case "+": case "=": view.zoom(0.7, anchor()); break;
+      case "-": view.zoom(1 / 0.7, anchor()); break;
       case "f": view.show(0, app.recording.duration); break;
       default: return;
     }
