@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -97,9 +98,32 @@ func addDataset(t *testing.T, folder, name string) string {
 type setting struct {
 	folder string
 	lake   *fakeLake
-	status forward.Status // the last
-	said   []string
 	forward.Options
+
+	mu   sync.Mutex
+	told forward.Status // the last
+	said []string
+}
+
+// tell is told a status.
+func (s *setting) tell(now forward.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = now
+}
+
+// hear is told a message.
+func (s *setting) hear(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, text)
+}
+
+// status is the last one.
+func (s *setting) status() forward.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told
 }
 
 func newSetting(t *testing.T) *setting {
@@ -107,7 +131,7 @@ func newSetting(t *testing.T) *setting {
 	s := &setting{folder: t.TempDir(), lake: newFakeLake()}
 	s.Options = forward.Options{
 		Folder: s.folder, State: filepath.Join(s.folder, ".forward"), To: "s3://fleet", Open: s.lake.open, Interval: 10 * time.Second,
-		Tell: func(now forward.Status) { s.status = now }, Message: func(text string) { s.said = append(s.said, text) },
+		Tell: s.tell, Message: s.hear,
 	}
 	return s
 }
@@ -187,8 +211,8 @@ func TestOfflineForDays(t *testing.T) {
 		}
 		synctest.Wait()
 		s.requirePublished(t)
-		if s.status.Waiting != 3 || s.status.WaitingBytes == 0 || s.status.OfflineSince == nil || s.status.OfflineSince.Sub(began) > time.Minute || s.status.Offline == "" {
-			t.Errorf("status %+v", s.status)
+		if s.status().Waiting != 3 || s.status().WaitingBytes == 0 || s.status().OfflineSince == nil || s.status().OfflineSince.Sub(began) > time.Minute || s.status().Offline == "" {
+			t.Errorf("status %+v", s.status())
 		}
 		if most := 3 * 24 * 60 / 2; s.lake.opened < 3*24*60/6 || s.lake.opened > most {
 			t.Errorf("the lake was asked %d times", s.lake.opened)
@@ -200,8 +224,8 @@ func TestOfflineForDays(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
 		s.requirePublished(t, want...)
-		if s.status.Waiting != 0 || s.status.Arrived != 3 || s.status.ArrivedNow != 3 || s.status.ArrivedBytes != 21 || s.status.OfflineSince != nil || s.status.Offline != "" {
-			t.Errorf("status %+v", s.status)
+		if s.status().Waiting != 0 || s.status().Arrived != 3 || s.status().ArrivedNow != 3 || s.status().ArrivedBytes != 21 || s.status().OfflineSince != nil || s.status().Offline != "" {
+			t.Errorf("status %+v", s.status())
 		}
 		asked := s.lake.asked
 		time.Sleep(24 * time.Hour)
@@ -213,8 +237,8 @@ func TestOfflineForDays(t *testing.T) {
 		end = s.begin(t)
 		time.Sleep(time.Hour)
 		end()
-		if s.lake.asked != asked || s.status.Arrived != 3 {
-			t.Errorf("after a restart the lake was asked %d times, status %+v", s.lake.asked-asked, s.status)
+		if s.lake.asked != asked || s.status().Arrived != 3 {
+			t.Errorf("after a restart the lake was asked %d times, status %+v", s.lake.asked-asked, s.status())
 		}
 	})
 }
@@ -260,10 +284,10 @@ func TestDamagedDataset(t *testing.T) {
 		synctest.Wait()
 		slices.Sort(s.lake.published)
 		s.requirePublished(t, "rec-1", "rec-3")
-		if s.status.Waiting != 2 || s.status.FailedCount != 2 || len(s.status.Failed) != 2 || s.status.Failed[1].Dataset != "rec-2" || s.status.OfflineSince != nil {
-			t.Errorf("status %+v", s.status)
+		if s.status().Waiting != 2 || s.status().FailedCount != 2 || len(s.status().Failed) != 2 || s.status().Failed[1].Dataset != "rec-2" || s.status().OfflineSince != nil {
+			t.Errorf("status %+v", s.status())
 		}
-		if attempts := s.status.Failed[1].Attempts; attempts < 8 || attempts > 20 {
+		if attempts := s.status().Failed[1].Attempts; attempts < 8 || attempts > 20 {
 			t.Errorf("%d attempts in a day", attempts)
 		}
 		if len(s.said) != 4 {
@@ -278,8 +302,8 @@ func TestDamagedDataset(t *testing.T) {
 		end()
 		slices.Sort(s.lake.published)
 		s.requirePublished(t, "rec-0", "rec-1", "rec-2", "rec-3")
-		if s.status.FailedCount != 0 {
-			t.Errorf("status %+v", s.status)
+		if s.status().FailedCount != 0 {
+			t.Errorf("status %+v", s.status())
 		}
 	})
 }
@@ -324,16 +348,16 @@ func TestRecordingThatGoesOn(t *testing.T) {
 		end := s.begin(t)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if s.lake.opened > 0 || s.status.Recording != 1 || s.status.Waiting != 0 {
-			t.Errorf("status %+v", s.status)
+		if s.lake.opened > 0 || s.status().Recording != 1 || s.status().Waiting != 0 {
+			t.Errorf("status %+v", s.status())
 		}
 		addDataset(t, s.folder, "rec") // its session.json is written anew
 		_ = recorder.Close()
 		time.Sleep(time.Minute)
 		end()
 		s.requirePublished(t, "rec")
-		if s.status.Gone != 0 {
-			t.Errorf("status %+v", s.status)
+		if s.status().Gone != 0 {
+			t.Errorf("status %+v", s.status())
 		}
 	})
 }
@@ -362,8 +386,8 @@ func TestRemovedWhileItWaits(t *testing.T) {
 		time.Sleep(time.Hour)
 		end()
 		s.requirePublished(t, "rec-3")
-		if s.status.Gone != 2 || s.status.Waiting != 0 || s.status.FailedCount != 0 {
-			t.Errorf("status %+v", s.status)
+		if s.status().Gone != 2 || s.status().Waiting != 0 || s.status().FailedCount != 0 {
+			t.Errorf("status %+v", s.status())
 		}
 		s.requireSaid(t, "rec-1 was removed before it had arrived")
 	})
@@ -373,10 +397,10 @@ func TestRemovedWhileItWaits(t *testing.T) {
 func TestNothingWaitsWhileOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t)
-		looks := 0
+		var looks atomic.Int64
 		s.Tell = func(now forward.Status) {
-			s.status = now
-			looks++
+			s.tell(now)
+			looks.Add(1)
 		}
 		dir := addDataset(t, s.folder, "rec")
 		s.lake.setOffline(true)
@@ -385,11 +409,11 @@ func TestNothingWaitsWhileOffline(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		looks = 0
+		looks.Store(0)
 		time.Sleep(time.Hour)
 		end()
-		if most := int(time.Hour/s.Interval) * 3; looks > most || looks == 0 {
-			t.Errorf("it looked %d times", looks)
+		if most := int64(time.Hour/s.Interval) * 3; looks.Load() > most || looks.Load() == 0 {
+			t.Errorf("it looked %d times", looks.Load())
 		}
 	})
 }
@@ -414,8 +438,8 @@ func TestWhatIsFound(t *testing.T) {
 	_ = s.once(t)
 	slices.Sort(s.lake.published)
 	s.requirePublished(t, "rec", "ring/incident")
-	if s.status.FailedCount != 2 {
-		t.Errorf("status %+v", s.status)
+	if s.status().FailedCount != 2 {
+		t.Errorf("status %+v", s.status())
 	}
 }
 
@@ -503,8 +527,8 @@ func TestNotesThatAreNotBelieved(t *testing.T) {
 			if !forward.HasArrived(s.folder, s.State, "rec", s.To, nil) && name != "a folder" && name != "a pipe" { // which are left as they are
 				t.Error("it is not said to have arrived")
 			}
-			if s.lake.asked == asked || s.lake.published[0] != "rec" || slices.Contains(s.lake.published[1:], "rec") || s.status.Waiting != 0 {
-				t.Errorf("asked %d times more, published %v, status %+v", s.lake.asked-asked, s.lake.published, s.status)
+			if s.lake.asked == asked || s.lake.published[0] != "rec" || slices.Contains(s.lake.published[1:], "rec") || s.status().Waiting != 0 {
+				t.Errorf("asked %d times more, published %v, status %+v", s.lake.asked-asked, s.lake.published, s.status())
 			}
 			if !there(filepath.Join(s.folder, "rec")) {
 				t.Error("the dataset is gone")
@@ -527,8 +551,8 @@ func TestKilledBeforeTheNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.requirePublished(t)
-	if s.status.Arrived != 1 || s.status.ArrivedNow != 0 || len(notesOf(t, s.State)) != 1 || there(left) {
-		t.Errorf("status %+v", s.status)
+	if s.status().Arrived != 1 || s.status().ArrivedNow != 0 || len(notesOf(t, s.State)) != 1 || there(left) {
+		t.Errorf("status %+v", s.status())
 	}
 }
 
@@ -542,8 +566,8 @@ func TestNotesGoWithTheirDatasets(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.once(t); err != nil || len(notesOf(t, s.State)) != 0 || s.status.Gone != 0 {
-		t.Errorf("%v, status %+v", err, s.status)
+	if err := s.once(t); err != nil || len(notesOf(t, s.State)) != 0 || s.status().Gone != 0 {
+		t.Errorf("%v, status %+v", err, s.status())
 	}
 }
 
@@ -596,13 +620,13 @@ func TestDeletion(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		s.requirePublished(t, "rec-1", "rec-1")
-		if !there(first) || s.status.Deleted != 0 {
+		if !there(first) || s.status().Deleted != 0 {
 			t.Error("it was deleted although the lake had lost it")
 		}
 		time.Sleep(24 * time.Hour)
 		end()
-		if there(first) || s.status.Deleted != 1 || s.status.Gone != 0 || len(notesOf(t, s.State)) != 0 {
-			t.Errorf("it was not deleted; status %+v", s.status)
+		if there(first) || s.status().Deleted != 1 || s.status().Gone != 0 || len(notesOf(t, s.State)) != 0 {
+			t.Errorf("it was not deleted; status %+v", s.status())
 		}
 		s.requireSaid(t, "rec-1 was deleted")
 	})
@@ -625,8 +649,8 @@ func TestDeletionThatIsLeft(t *testing.T) {
 		end := s.begin(t)
 		time.Sleep(2 * time.Hour)
 		end()
-		if asked != 3 || there(dir) || s.status.Deleted != 1 || s.status.FailedCount != 0 || s.status.Gone != 0 {
-			t.Errorf("asked %d times, status %+v", asked, s.status)
+		if asked != 3 || there(dir) || s.status().Deleted != 1 || s.status().FailedCount != 0 || s.status().Gone != 0 {
+			t.Errorf("asked %d times, status %+v", asked, s.status())
 		}
 	})
 }
@@ -655,8 +679,8 @@ func TestForgedNotesDeleteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.requirePublished(t, "rec", "rec")
-	if !there(dir) || s.status.Deleted != 0 {
-		t.Errorf("status %+v", s.status)
+	if !there(dir) || s.status().Deleted != 0 {
+		t.Errorf("status %+v", s.status())
 	}
 }
 
