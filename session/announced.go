@@ -37,7 +37,7 @@ func (a *announced) onProcess(record abi.ProcessRecord) {
 	switch record.Header.Status {
 	case abi.ProcessFork, abi.ProcessExec:
 		program := record.Header.Status == abi.ProcessExec
-		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset, program)
+		a.processes.noteBegin(pid, record.Start(), int64(record.TimeNs)+a.clock.RealtimeOffset, program, record.CommandName())
 		how := isUrgent
 		if !program {
 			how = canWait

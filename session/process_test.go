@@ -31,6 +31,38 @@ func TestDescribingAProcessAnewKeepsItsExit(t *testing.T) {
 	}
 }
 
+// A program that ends before anybody looks at it has its own name, and nothing of the program that the process ran
+// before.
+func TestProgramsNobodyHasLookedAt(t *testing.T) {
+	shell := trace.Process{ProcessKey: trace.ProcessKey{PID: 1, ProcessStart: 7}, Command: "sh", Executable: "/usr/bin/dash", CommandLine: "sh brief.sh"}
+	node := trace.Process{ProcessKey: shell.ProcessKey, Command: "node", Executable: "/opt/node", CommandLine: "/opt/node --flag"}
+	for name, test := range map[string]struct {
+		known   trace.Process
+		ros2    bool
+		start   int64
+		program bool
+		want    trace.Process
+	}{
+		"another program":           {shell, false, 7, true, trace.Process{ProcessKey: shell.ProcessKey, Command: "node"}},
+		"it was looked at already":  {node, false, 7, true, node},
+		"the former ran ROS 2":      {shell, true, 7, true, shell},
+		"a child":                   {shell, false, 7, false, shell},
+		"another one with that PID": {shell, false, 8, true, shell},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := followerOfAll().processes
+			entry := &process{row: test.known, told: test.known, ros2: test.ros2}
+			p.byPID[1] = entry
+			p.noteBegin(1, test.start, 100, test.program, "node")
+			got := entry.row
+			got.RecordingEndTimestamp, got.Exited = test.want.RecordingEndTimestamp, false
+			if got != test.want {
+				t.Errorf("%+v, not %+v", got, test.want)
+			}
+		})
+	}
+}
+
 // Of a process that has ended the last records are still to be read: it is forgotten later.
 func TestProcessesThatEndedLongAgoAreForgotten(t *testing.T) {
 	now := time.Now()

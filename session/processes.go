@@ -195,9 +195,9 @@ func (p *processes) show(key trace.ProcessKey) {
 	p.tell(entry)
 }
 
-// noteBegin notes that a process has begun, or one that was known a program, at an instant of the dataset's clock. If
-// another one is known by the PID, its end was not told.
-func (p *processes) noteBegin(pid int32, start, at int64, program bool) {
+// noteBegin notes that a process has begun, or one that was known a program, which has a name, at an instant of the
+// dataset's clock. If another one is known by the PID, its end was not told.
+func (p *processes) noteBegin(pid int32, start, at int64, program bool, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	entry := p.byPID[pid]
@@ -210,6 +210,10 @@ func (p *processes) noteBegin(pid int32, start, at int64, program bool) {
 	case entry.ended: // it was over before its begin was read
 	case program:
 		entry.forgotten = true
+		// It may be over before anybody looks at it. Of one that ran ROS 2 the row is of what it did then.
+		if row := &entry.row; !entry.ros2 && row.Command != name {
+			row.Command, row.Executable, row.CommandLine = name, "", ""
+		}
 	}
 }
 
