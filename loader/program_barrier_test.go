@@ -15,8 +15,8 @@ const (
 	slowHasEnded
 )
 
-// newSlowProgram makes a program that runs for some tenths of a second, and notes in the map when it has begun, and when
-// it is about to end.
+// newSlowProgram makes a program that runs for some tenths of a second, and notes in the map when it has begun, and
+// when it is about to end.
 func newSlowProgram(t *testing.T) (*ebpf.Program, *ebpf.Map) {
 	t.Helper()
 	notes, err := ebpf.NewMap(&ebpf.MapSpec{Name: "slow_notes", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 2})

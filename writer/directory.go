@@ -67,8 +67,8 @@ func createDirectory(path string, user int, p permissions) (_ *directory, err er
 	return d, nil
 }
 
-// MakeFolder makes a folder for datasets, with its parents, unless it is there: with the permissions that the folders of
-// datasets with these options have. Of the options As and Mode count. Errors wrap ErrUnwritable or ErrDiskFull.
+// MakeFolder makes a folder for datasets, with its parents, unless it is there: with the permissions that the folders
+// of datasets with these options have. Of the options As and Mode count. Errors wrap ErrUnwritable or ErrDiskFull.
 func MakeFolder(path string, o Options) error {
 	return o.As.Run(func() error {
 		if _, err := makeDirectory(filepath.Clean(path), newPermissions(o.Mode)); err != nil {

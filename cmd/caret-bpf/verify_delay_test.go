@@ -20,8 +20,8 @@ const (
 
 // workers writes the dataset of a made-up system: a camera publishes every 50 ms, in a callback that takes about 10 ms,
 // and so long as it is told takes that of a detector, which gets the images. Nothing takes the same time twice, and now
-// and then something takes much longer: that depends on the seed. Each callback is preempted once, and each thread waits
-// between two of them.
+// and then something takes much longer: that depends on the seed. Each callback is preempted once, and each thread
+// waits between two of them.
 func workers(t *testing.T, seed uint64, detector time.Duration) (dir string) {
 	t.Helper()
 	const (

@@ -295,8 +295,8 @@ func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spend
 	t.Logf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
 }
 
-// unmeasuredOf is the time of a callback that it could not measure itself: a moment at its begin and at its end, which is
-// long in an emulated machine.
+// unmeasuredOf is the time of a callback that it could not measure itself: a moment at its begin and at its end, which
+// is long in an emulated machine.
 func unmeasuredOf(data *oracle.Dataset, s *spending) int64 {
 	row, found := executionAround(data, s)
 	if !found || !row.CallbackEndTimestamp.Valid {
