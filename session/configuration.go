@@ -67,8 +67,8 @@ type Configuration struct {
 	KeepBytes    int64         `json:"keep_bytes,omitempty"`
 	KeepSegments int           `json:"keep_segments,omitempty"`
 	// KeepTotalBytes and KeepTotalAge bound what the folder of Output keeps (package former): all recordings and snapshots
-	// that recorders have named themselves, the oldest of which are removed when they have ended, and the rows of this one.
-	// 0 means no bound.
+	// that recorders have named themselves, the oldest of which are removed when they have ended, and the rows of this
+	// one. 0 means no bound.
 	KeepTotalBytes int64         `json:"keep_total_bytes,omitempty"`
 	KeepTotalAge   time.Duration `json:"keep_total_age_ns,omitempty"`
 	// RotateEvery moves what was recorded into a dataset of its own after each such time; 0 means never.

@@ -90,8 +90,8 @@ func (r *formerRecordings) begin(current func() int64) (end func()) {
 	}
 }
 
-// makeRoom has recordings removed because the disk gets full. It reports whether there is hope: it is false when nothing
-// can be removed any more.
+// makeRoom has recordings removed because the disk gets full. It reports whether there is hope: it is false when
+// nothing can be removed any more.
 func (r *formerRecordings) makeRoom() bool {
 	if r == nil {
 		return false

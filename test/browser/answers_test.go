@@ -39,8 +39,8 @@ func TestPageShowsWhatCommandsAnswer(t *testing.T) {
 	})
 }
 
-// TestPageSaysWhereTheTimeWent compares parts of times in callbacks, before them and along a path, and who kept callbacks
-// off the CPU.
+// TestPageSaysWhereTheTimeWent compares parts of times in callbacks, before them and along a path, and who kept
+// callbacks off the CPU.
 func TestPageSaysWhereTheTimeWent(t *testing.T) {
 	t.Parallel()
 	dataset := scheduled(t, 10_000)

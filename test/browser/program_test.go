@@ -1,5 +1,5 @@
-// Package browser tests the page of `view` and `report` in a real browser: what it shows is what the commands answer. It
-// is a module of its own, so that the recorder does not depend on what drives a browser.
+// Package browser tests the page of `view` and `report` in a real browser: what it shows is what the commands answer.
+// It is a module of its own, so that the recorder does not depend on what drives a browser.
 package browser
 
 import (

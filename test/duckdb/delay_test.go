@@ -54,8 +54,8 @@ func TestDelayViewsEqualGo(t *testing.T) {
 		wakeup_latency, longest, longest_behind_symbol, longest_behind_time FROM callback_delay`))
 }
 
-// TestPreemptersInSQLEqualGo compares who preempted callbacks, in all and hop by hop. Callbacks that are nested in others
-// are left out: their times off the CPU are named after the outer ones here.
+// TestPreemptersInSQLEqualGo compares who preempted callbacks, in all and hop by hop. Callbacks that are nested in
+// others are left out: their times off the CPU are named after the outer ones here.
 func TestPreemptersInSQLEqualGo(t *testing.T) {
 	d := busyDataset(t, 2000)
 	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)

@@ -222,8 +222,8 @@ func TestTriggerRunsAProgram(t *testing.T) {
 	}
 }
 
-// TestTriggersProgramReadsTheSnapshot: with --mode 0644 the program of root's recorder, which is nobody's, can read what
-// was made, wherever the recorder is; without, it cannot.
+// TestTriggersProgramReadsTheSnapshot: with --mode 0644 the program of root's recorder, which is nobody's, can read
+// what was made, wherever the recorder is; without, it cannot.
 func TestTriggersProgramReadsTheSnapshot(t *testing.T) {
 	requireRecording(t)
 	for mode, want := range map[string]string{"0644": "PAR1", "": ""} {
