@@ -312,7 +312,7 @@ func TestROSLateAttachIsComplete(t *testing.T) {
 		data := r.stopWithoutLoss().Since(named)
 		requireNames(t, data)
 
-		requireNodes(t, data, ros.distro, container,
+		requireNodes(t, data, ros.Distro, container,
 			expectedNode{name: "/ComponentManager", unparameterized: true, services: []string{
 				"/ComponentManager/_container/load_node composition_interfaces/srv/LoadNode",
 				"/ComponentManager/_container/unload_node composition_interfaces/srv/UnloadNode",
@@ -325,21 +325,21 @@ func TestROSLateAttachIsComplete(t *testing.T) {
 				name: "/Client", clients: []string{"/add_two_ints example_interfaces/srv/AddTwoInts"}, timers: []time.Duration{2 * time.Second},
 			},
 		)
-		requireNodes(t, data, ros.distro, threads,
+		requireNodes(t, data, ros.Distro, threads,
 			expectedNode{name: "/PublisherNode", publishers: []string{"/topic std_msgs/msg/String"}, timers: []time.Duration{500 * time.Millisecond}},
 			expectedNode{name: "/DualThreadedNode", subscriptions: []string{"/topic std_msgs/msg/String", "/topic std_msgs/msg/String"}},
 		)
-		requireNodes(t, data, ros.distro, server, expectedNode{
+		requireNodes(t, data, ros.Distro, server, expectedNode{
 			name: "/fibonacci_action_server", actionServers: []string{"/fibonacci " + fibonacciType},
 		})
-		requireNodes(t, data, ros.distro, client, expectedNode{
+		requireNodes(t, data, ros.Distro, client, expectedNode{
 			name: "/waiting/fibonacci_action_client", actionClients: []string{"/waiting/fibonacci " + fibonacciType},
 			timers: []time.Duration{500 * time.Millisecond},
 		})
-		requireNodes(t, data, ros.distro, managed, expectedNode{
+		requireNodes(t, data, ros.Distro, managed, expectedNode{
 			name: "/lc_talker", managed: true, publishers: []string{"/lifecycle_chatter std_msgs/msg/String"}, timers: []time.Duration{time.Second},
 		})
-		requireNodes(t, data, ros.distro, manager, expectedNode{name: "/lc_client", clients: []string{
+		requireNodes(t, data, ros.Distro, manager, expectedNode{name: "/lc_client", clients: []string{
 			"/lc_talker/get_state lifecycle_msgs/srv/GetState", "/lc_talker/change_state lifecycle_msgs/srv/ChangeState",
 		}})
 

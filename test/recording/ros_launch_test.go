@@ -40,7 +40,7 @@ const launches = 5
 // requireCommands skips where the ros2 command is not installed.
 func (ros rosEnvironment) requireCommands(t *testing.T) {
 	t.Helper()
-	script := fmt.Sprintf("source %s/setup.bash && ros2 launch --help && ros2 component load --help && ros2 pkg prefix composition", ros.prefix)
+	script := fmt.Sprintf("source %s/setup.bash && ros2 launch --help && ros2 component load --help && ros2 pkg prefix composition", ros.Prefix)
 	if out, err := exec.Command("bash", "-c", script).CombinedOutput(); err != nil {
 		t.Skipf("the ros2 command is not installed: %v: %.200s", err, out)
 	}
@@ -49,9 +49,9 @@ func (ros rosEnvironment) requireCommands(t *testing.T) {
 // runScript runs a shell script in the distribution's environment.
 func (ros rosEnvironment) runScript(t *testing.T, script string) {
 	t.Helper()
-	c := exec.Command("timeout", "60", "bash", "-c", fmt.Sprintf("source %s/setup.bash && %s", ros.prefix, script))
+	c := exec.Command("timeout", "60", "bash", "-c", fmt.Sprintf("source %s/setup.bash && %s", ros.Prefix, script))
 	c.Env = os.Environ()
-	for name, value := range ros.variables() {
+	for name, value := range ros.Variables() {
 		if name != "AMENT_PREFIX_PATH" && name != "LD_LIBRARY_PATH" {
 			c.Env = append(c.Env, name+"="+value)
 		}
@@ -71,10 +71,10 @@ func TestROSLaunchFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(launchFile), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		t.Setenv("ROS_DOMAIN_ID", fmt.Sprint(ros.domain))
+		t.Setenv("ROS_DOMAIN_ID", fmt.Sprint(ros.Domain))
 		script := fmt.Sprintf("source %s/setup.bash; export RMW_IMPLEMENTATION=%s ROS_LOCALHOST_ONLY=1; "+
-			"for i in $(seq %d); do timeout -s INT 10 ros2 launch %s > %s/$i.txt 2>&1; done", ros.prefix, ros.rmw, launches, file, folder)
-		r := record(t, session.Configuration{Command: []string{"bash", "-c", script}, Prefixes: []string{ros.prefix}})
+			"for i in $(seq %d); do timeout -s INT 10 ros2 launch %s > %s/$i.txt 2>&1; done", ros.Prefix, ros.RMW, launches, file, folder)
+		r := record(t, session.Configuration{Command: []string{"bash", "-c", script}, Prefixes: []string{ros.Prefix}})
 		data := r.wait()
 		for kind, count := range data.Lost() {
 			t.Errorf("%d %s records lost", count, kind)
@@ -93,7 +93,7 @@ func TestROSLaunchFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			requireLaunched(t, data, ros.distro, launched, i, string(text))
+			requireLaunched(t, data, ros.Distro, launched, i, string(text))
 		}
 		if t.Failed() {
 			t.Logf("processes: %v", launched)

@@ -37,7 +37,7 @@ func TestROSRestarts(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		ros.requireCommands(t)
 		container, said := ros.startHeard(t, "rclcpp_components", "component_container")
-		r := record(t, session.Configuration{Name: "demo_nodes_cpp/talker|component_container$", Prefixes: []string{ros.prefix}})
+		r := record(t, session.Configuration{Name: "demo_nodes_cpp/talker|component_container$", Prefixes: []string{ros.Prefix}})
 		talkers := map[int]int{} // messages by PID
 		for range restarts {
 			c, output := ros.command(t, "demo_nodes_cpp", "talker"), &programOutput{}

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,45 +15,25 @@ import (
 
 	"github.com/caret-bpf/caret-bpf/session"
 	"github.com/caret-bpf/caret-bpf/test/oracle"
-	"github.com/caret-bpf/caret-bpf/test/standin"
+	"github.com/caret-bpf/caret-bpf/test/rosinstall"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-// The tests in this file record real ROS 2 programs, of the distributions that are installed under /opt/ros: a copy
-// with stripped libraries (/opt/ros/DISTRO-stripped) if there is one, since that is what users have.
+// The tests in this file record real ROS 2 programs, of the distributions that are installed under /opt/ros.
 
 // rosEnvironment is an installed distribution with an RMW implementation.
-type rosEnvironment struct {
-	distro, rmw, prefix string
-	domain              int
-}
+type rosEnvironment struct{ rosinstall.Installation }
 
 func forEachROS(t *testing.T, test func(t *testing.T, ros rosEnvironment)) {
 	requireRoot(t)
 	requireLong(t)
-	for _, distro := range []string{"humble", "jazzy"} {
-		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
-			t.Run(distro+"_"+rmw, func(t *testing.T) {
-				prefix := "/opt/ros/" + distro + "-stripped"
-				if _, err := os.Stat(prefix); err != nil {
-					prefix = "/opt/ros/" + distro
-				}
-				if _, err := os.Stat(filepath.Join(prefix, "lib", "lib"+rmw+".so")); err != nil {
-					if os.Getenv("CARET_BPF_REQUIRE_ROS") != "" {
-						t.Fatalf("ROS 2 %s with %s is not installed in /opt/ros", distro, rmw)
-					}
-					t.Skipf("ROS 2 %s with %s is not installed in /opt/ros", distro, rmw)
-				}
-				test(t, rosEnvironment{distro, rmw, prefix, standin.Domain(t)})
-			})
-		}
-	}
+	rosinstall.ForEach(t, func(t *testing.T, ros rosinstall.Installation) { test(t, rosEnvironment{ros}) })
 }
 
 // program returns the path of a program of a package.
 func (ros rosEnvironment) program(t *testing.T, pkg, program string) string {
 	t.Helper()
-	path := filepath.Join(ros.prefix, "lib", pkg, program)
+	path := filepath.Join(ros.Prefix, "lib", pkg, program)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("%s is not installed", path)
 	}
@@ -128,7 +107,7 @@ func (ros rosEnvironment) command(t *testing.T, pkg, program string, arguments .
 	t.Helper()
 	c := exec.Command(ros.program(t, pkg, program), arguments...)
 	c.Env = os.Environ()
-	for name, value := range ros.variables() {
+	for name, value := range ros.Variables() {
 		c.Env = append(c.Env, name+"="+value)
 	}
 	return c
@@ -137,15 +116,8 @@ func (ros rosEnvironment) command(t *testing.T, pkg, program string, arguments .
 // export puts what programs need into the environment of the test, for those that a recording starts.
 func (ros rosEnvironment) export(t *testing.T) {
 	t.Helper()
-	for name, value := range ros.variables() {
+	for name, value := range ros.Variables() {
 		t.Setenv(name, value)
-	}
-}
-
-func (ros rosEnvironment) variables() map[string]string {
-	return map[string]string{
-		"LD_LIBRARY_PATH": ros.prefix + "/lib", "AMENT_PREFIX_PATH": ros.prefix, "RMW_IMPLEMENTATION": ros.rmw,
-		"ROS_DOMAIN_ID": strconv.Itoa(ros.domain), "ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
 	}
 }
 
@@ -276,8 +248,8 @@ func TestROSTalkerAndListener(t *testing.T) {
 		requireTopic(t, data, "/chatter", 4)
 		requireTimers(t, data, int64(time.Second), 4)
 		for _, p := range data.Processes {
-			if p.Distro != ros.distro || p.RMWImplementation != ros.rmw {
-				t.Errorf("process %d is %s with %s, want %s with %s", p.PID, p.Distro, p.RMWImplementation, ros.distro, ros.rmw)
+			if p.Distro != ros.Distro || p.RMWImplementation != ros.RMW {
+				t.Errorf("process %d is %s with %s, want %s with %s", p.PID, p.Distro, p.RMWImplementation, ros.Distro, ros.RMW)
 			}
 		}
 	})
@@ -298,7 +270,7 @@ func TestROSMultiThreadedExecutor(t *testing.T) {
 func TestROSComponents(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		data := recordRunning(t, 6, ros.start(t, "composition", "dlopen_composition",
-			filepath.Join(ros.prefix, "lib", "libtalker_component.so"), filepath.Join(ros.prefix, "lib", "liblistener_component.so")))
+			filepath.Join(ros.Prefix, "lib", "libtalker_component.so"), filepath.Join(ros.Prefix, "lib", "liblistener_component.so")))
 		requireTopic(t, data, "/chatter", 4)
 		requireTimers(t, data, int64(time.Second), 4)
 	})
@@ -335,14 +307,14 @@ func TestROSLaunched(t *testing.T) {
 func TestROSLaunchedByAScript(t *testing.T) {
 	forEachROS(t, func(t *testing.T, ros rosEnvironment) {
 		const pairs = 3
-		lines := []string{fmt.Sprintf("source %s/setup.bash", ros.prefix), "export RMW_IMPLEMENTATION=" + ros.rmw, fmt.Sprintf("export ROS_DOMAIN_ID=%d", ros.domain)}
+		lines := []string{fmt.Sprintf("source %s/setup.bash", ros.Prefix), "export RMW_IMPLEMENTATION=" + ros.RMW, fmt.Sprintf("export ROS_DOMAIN_ID=%d", ros.Domain)}
 		for i := range pairs {
 			for _, name := range []string{"talker", "listener"} {
 				lines = append(lines, fmt.Sprintf("%s --ros-args -r __node:=%s%d -r chatter:=chatter%d &", ros.program(t, "demo_nodes_cpp", name), name, i, i))
 			}
 		}
 		// So that --prefix is not needed for a folder beside the usual ones.
-		r := record(t, session.Configuration{Command: []string{"bash", "-c", strings.Join(append(lines, "wait"), "\n")}, Prefixes: []string{ros.prefix}})
+		r := record(t, session.Configuration{Command: []string{"bash", "-c", strings.Join(append(lines, "wait"), "\n")}, Prefixes: []string{ros.Prefix}})
 		time.Sleep(6 * time.Second)
 		data := r.stop()
 		if data.Session.Unarmed != 0 {

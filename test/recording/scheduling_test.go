@@ -189,7 +189,7 @@ func TestROSSchedulingTellsWays(t *testing.T) {
 		if output, err := exec.Command("../../scripts/build-on-ros.sh").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}
-		compareWays(t, exec.Command(filepath.Join("../../build/on-ros", ros.distro, "spender")), ros.variables())
+		compareWays(t, exec.Command(filepath.Join("../../build/on-ros", ros.Distro, "spender")), ros.Variables())
 	})
 }
 
