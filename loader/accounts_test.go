@@ -8,14 +8,14 @@ import (
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 )
 
-func TestLiveThreads(t *testing.T) {
+func TestThreads(t *testing.T) {
 	forEachWay(t, func(t *testing.T, w way) {
 		library := buildLibrary(t, "libtracepoints.so")
 		target := startTargetWith(t, library)
 		r := newRecording(t, w)
 		r.attach(target.pid, target.callbackSites(library)...)
 		target.do("open")
-		threads, err := r.loader.LiveThreads()
+		threads, err := r.loader.Threads()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,5 +10,5 @@
 //
 // A recording ends in this order, any other loses or doubles its last records:
 //
-//	CloseGate → Detach → OpenThreads → Flush → Read returns → Losses → Close
+//	CloseGate → Detach → Threads → Flush → Read returns → Losses → Close
 package loader

@@ -39,7 +39,7 @@ func (b programBarrier) close() {
 	}
 }
 
-// AwaitPrograms returns when each program that ran at the call has ended: what its thread has open is in LiveThreads,
+// AwaitPrograms returns when each program that ran at the call has ended: what its thread has open is in Threads,
 // and its record is in the ring buffer. It takes about ten milliseconds.
 func (l *Loader) AwaitPrograms() error {
 	l.readerMutex.Lock()

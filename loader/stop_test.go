@@ -30,7 +30,7 @@ func TestStopLosesAndDoublesNothing(t *testing.T) {
 		if err := r.loader.Detach(); err != nil {
 			t.Fatal(err)
 		}
-		threads, err := r.loader.OpenThreads()
+		threads, err := r.loader.Threads()
 		if err != nil {
 			t.Fatal(err)
 		}

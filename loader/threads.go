@@ -42,36 +42,19 @@ func eachThread(threads *ebpf.Map, use func(tid uint32, state *abi.ThreadState))
 	}
 }
 
-// LiveThreads returns the state of the threads that have one, while programs go on. A state may be half of one event
-// and half of the next, but each of its words is whole. Threads that begin or end meanwhile may be missing.
-func (l *Loader) LiveThreads() (live []ThreadState, err error) {
+// Threads returns the state of the threads that have one: their open callbacks and publishes and unconsumed takes. While
+// programs go on, a state may be half of one event and half of the next, but each of its words is whole, and threads
+// that begin or end meanwhile may be missing. After Detach it is complete and still.
+func (l *Loader) Threads() (all []ThreadState, err error) {
 	err = eachThread(l.collection.Maps[bpf.CaretMapThreads], func(tid uint32, state *abi.ThreadState) {
 		encoded := unsafe.Slice((*byte)(unsafe.Pointer(state)), unsafe.Sizeof(*state))
-		live = append(live, ThreadState{TID: tid, State: slices.Clone(encoded)})
+		all = append(all, ThreadState{TID: tid, State: slices.Clone(encoded)})
 	})
-	return live, err
+	return all, err
 }
 
 // Accounts calls use with what each thread that has a state was charged so far, while programs go on. Threads that
 // begin or end meanwhile may be missing.
 func (l *Loader) Accounts(use func(abi.ThreadRecord)) error {
 	return eachThread(l.collection.Maps[bpf.CaretMapThreads], func(_ uint32, state *abi.ThreadState) { use(state.ThreadRecord()) })
-}
-
-// OpenThreads returns the state of all threads that have one: their open callbacks and publishes and unconsumed takes.
-// Only after Detach it is complete and still.
-func (l *Loader) OpenThreads() ([]ThreadState, error) {
-	threads := l.collection.Maps[bpf.CaretMapThreads]
-	var states []ThreadState
-	var tid uint32
-	var state []byte
-	for iterator := threads.Iterate(); ; {
-		if !iterator.Next(&tid, &state) {
-			if err := iterator.Err(); err != nil {
-				return nil, fmt.Errorf("reading the threads' state: %w", err)
-			}
-			return states, nil
-		}
-		states = append(states, ThreadState{TID: tid, State: append([]byte(nil), state...)})
-	}
 }

@@ -58,7 +58,7 @@ func TestAccounts(t *testing.T) {
 			if len(tids) != count || len(slices.Compact(tids)) != count || count > 0 && int(tids[count-1]) != firstTID+count-1 {
 				t.Errorf("%d threads, want %d", len(tids), count)
 			}
-			if live, err := l.LiveThreads(); err != nil || len(live) != count {
+			if live, err := l.Threads(); err != nil || len(live) != count {
 				t.Errorf("%d states, %v", len(live), err)
 			}
 		})

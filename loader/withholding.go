@@ -69,7 +69,7 @@ func (l *Loader) admit(process int32) error {
 // TakeThreads returns the state of the threads of a process, and has the kernel side forget it. It is complete and
 // still only while the process is withheld.
 func (l *Loader) TakeThreads(process int32) (taken []ThreadState, err error) {
-	all, err := l.LiveThreads()
+	all, err := l.Threads()
 	if err != nil {
 		return nil, err
 	}

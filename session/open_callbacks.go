@@ -23,7 +23,7 @@ func (s *Session) readOpenThreads() (open openThreads, err error) {
 }
 
 func (s *Session) threadStates() (map[uint32][]byte, error) {
-	threads, err := s.loader.LiveThreads()
+	threads, err := s.loader.Threads()
 	states := make(map[uint32][]byte, len(threads))
 	for _, thread := range threads {
 		states[thread.TID] = thread.State

@@ -23,7 +23,7 @@ func (s *Session) stop(ending trace.Ending, cause error, reading <-chan error, r
 	s.tellStatus(trace.StateFlushing)
 	s.blind.lookLast()
 	errs := []error{cause, s.launched.Failure(), err, s.journal.enter(trace.StateFlushing, s.writer), s.loader.Detach()}
-	threads, err := s.loader.OpenThreads()
+	threads, err := s.loader.Threads()
 	errs = append(errs, err)
 	if !read {
 		errs = append(errs, s.drain(reading))
