@@ -131,7 +131,7 @@ func TestHits(t *testing.T) {
 	if end.CPU != 3 || end.PID != 77 || end.TID != 78 || end.Process != "a_name_of_more_t" {
 		t.Errorf("the end of the callback is %+v", end)
 	}
-	for _, want := range []string{`hostname = "truck?7"`, `tracer_name = "lttng-ust"`, `synthesised_events = "ros2:rclcpp_take ros2:rclcpp_executor_get_next_ready ros2:rclcpp_executor_execute"`, `unknown_fields = "gid of ros2:rmw_subscription_init"`, "int32_t _vpid;", "address_t _publisher_handle;", "string _topic_name;"} {
+	for _, want := range []string{`hostname = "truck?7"`, `tracer_name = "lttng-ust"`, `synthesised_events = "ros2:rclcpp_take ros2:rclcpp_executor_get_next_ready ros2:rclcpp_executor_execute"`, `unknown_fields = "gid of ros2:rmw_subscription_init, version of ros2:rcl_init"`, "int32_t _vpid;", "address_t _publisher_handle;", "string _topic_name;"} {
 		if !strings.Contains(read.Metadata, want) {
 			t.Errorf("metadata lacks %s", want)
 		}

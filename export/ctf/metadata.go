@@ -114,7 +114,7 @@ func environment(session *trace.Session) string {
 		}
 	}
 	say("synthesised_events", strings.Join(names, " "))
-	say("unknown_fields", "gid of "+tracepoints()[rmwSubscriptionInit].name)
+	say("unknown_fields", "gid of "+tracepoints()[rmwSubscriptionInit].name+", version of "+tracepoints()[rclInit].name)
 	if session != nil && session.Recorder.Version != "" {
 		say("recorder", session.Recorder.Version)
 	}
