@@ -42,9 +42,9 @@ func eachThread(threads *ebpf.Map, use func(tid uint32, state *abi.ThreadState))
 	}
 }
 
-// Threads returns the state of the threads that have one: their open callbacks and publishes and unconsumed takes. While
-// programs go on, a state may be half of one event and half of the next, but each of its words is whole, and threads
-// that begin or end meanwhile may be missing. After Detach it is complete and still.
+// Threads returns the state of the threads that have one: their open callbacks and publishes and unconsumed takes.
+// While programs go on, a state may be half of one event and half of the next, but each of its words is whole, and
+// threads that begin or end meanwhile may be missing. After Detach it is complete and still.
 func (l *Loader) Threads() (all []ThreadState, err error) {
 	err = eachThread(l.collection.Maps[bpf.CaretMapThreads], func(tid uint32, state *abi.ThreadState) {
 		encoded := unsafe.Slice((*byte)(unsafe.Pointer(state)), unsafe.Sizeof(*state))

@@ -20,8 +20,8 @@ type Installation struct {
 	Domain int
 }
 
-// ForEach runs a test with each distribution and RMW implementation. One that is not installed is skipped, or fails where
-// CARET_BPF_REQUIRE_ROS is set.
+// ForEach runs a test with each distribution and RMW implementation. One that is not installed is skipped, or fails
+// where CARET_BPF_REQUIRE_ROS is set.
 func ForEach(t *testing.T, test func(t *testing.T, ros Installation)) {
 	for _, distro := range []string{"humble", "jazzy"} {
 		for _, rmw := range []string{"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} {
