@@ -91,16 +91,18 @@ func (s *s3Store) connect() error {
 	if err != nil || given.AccessKeyID == "" {
 		return fmt.Errorf("%w: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to ~/.aws/credentials", ErrUnreachable)
 	}
-	// Attempts are counted here.
-	connection := &minio.Options{Creds: keys, Secure: at.Scheme == "https", Region: firstSet("AWS_REGION", "AWS_DEFAULT_REGION"), MaxRetries: 1}
-	if s.bandwidth > 0 {
-		transport, err := minio.DefaultTransport(connection.Secure)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrUnreachable, err)
-		}
-		connection.Transport = limit(transport, s.bandwidth)
+	secure := at.Scheme == "https"
+	var transport http.RoundTripper
+	if transport, err = minio.DefaultTransport(secure); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	s.client, err = minio.New(at.Host, connection)
+	if s.bandwidth > 0 {
+		transport = limit(transport, s.bandwidth)
+	}
+	s.client, err = minio.New(at.Host, &minio.Options{
+		Creds: keys, Secure: secure, Transport: stayingTransport{transport}, Region: firstSet("AWS_REGION", "AWS_DEFAULT_REGION"),
+		MaxRetries: 1, // attempts are counted here
+	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}

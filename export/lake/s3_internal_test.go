@@ -78,6 +78,7 @@ func TestRefusalsThatPass(t *testing.T) {
 		{http.StatusBadRequest, "InvalidArgument", false},
 		{http.StatusForbidden, "AccessDenied", false},
 		{http.StatusMovedPermanently, "PermanentRedirect", false},
+		{http.StatusTemporaryRedirect, "TemporaryRedirect", false},
 	} {
 		var puts atomic.Int32
 		s := openStub(t, time.Minute/16, func(w http.ResponseWriter, r *http.Request) {
@@ -95,6 +96,9 @@ func TestRefusalsThatPass(t *testing.T) {
 		err := s.put(t.Context(), stagedText(t, s, "x.json", "text"))
 		if (err == nil) != test.passes || !test.passes && !strings.Contains(err.Error(), "refuses") {
 			t.Errorf("%d %s: %v", test.status, test.code, err)
+		}
+		if !test.passes && !strings.Contains(err.Error(), "refused") {
+			t.Errorf("what the storage says to %d %s is not in %q", test.status, test.code, err)
 		}
 	}
 }
