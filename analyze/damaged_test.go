@@ -134,7 +134,11 @@ func TestUnfinishedDataset(t *testing.T) {
 	s := newRecording(t)
 	n := s.node("/n")
 	s.runs(n, s.timer(n, 100), 100, 110)
-	s.rows.Losses = []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 7}}
+	s.rows.Losses = []trace.Loss{
+		{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 7},
+		{Kind: trace.LostSched, Reason: trace.LossMissed, Count: 2},
+		{Kind: trace.LostSched, Reason: trace.LossMissed, Count: 3},
+	}
 	d := s.write()
 	if err := os.WriteFile(filepath.Join(s.dir, trace.TableCallback, ".00000001.parquet.tmp"), []byte("PAR1"), 0o644); err != nil {
 		t.Fatal(err)
@@ -144,7 +148,7 @@ func TestUnfinishedDataset(t *testing.T) {
 	if err != nil || len(results) != 1 || results[0].Count != 1 {
 		t.Errorf("got %+v, %v", results, err)
 	}
-	if len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], "7 records were lost") {
+	if len(q.Warnings) != 2 || !strings.Contains(q.Warnings[0], "7 records were lost") || !strings.Contains(q.Warnings[1], "5 records of kind sched were lost") {
 		t.Errorf("the warnings are %q", q.Warnings)
 	}
 }

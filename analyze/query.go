@@ -111,16 +111,23 @@ func (q *Query) warnOfDamage(err error) error {
 	return nil
 }
 
+// besideMessages are the kinds of lost records that tell nothing of messages.
+var besideMessages = []trace.LossKind{trace.LostProcess, trace.LostSimTime, trace.LostWait, trace.LostSched, trace.LostThread}
+
 // warnOfLosses says when records are missing: what they told of seems not to have happened.
 func (q *Query) warnOfLosses(ctx context.Context) error {
 	for _, d := range q.datasets {
 		var lost uint64
-		unarmed := 0
+		unarmed, beside := 0, map[trace.LossKind]uint64{}
 		err := trace.Scan(ctx, d, trace.TableLoss, func(rows []trace.Loss) error {
 			for i := range rows {
-				lost += rows[i].Count
-				if rows[i].Reason == trace.LossUnarmed {
+				switch row := &rows[i]; {
+				case row.Reason == trace.LossUnarmed:
 					unarmed++
+				case slices.Contains(besideMessages, row.Kind):
+					beside[row.Kind] += row.Count
+				default:
+					lost += row.Count
 				}
 			}
 			return nil
@@ -130,6 +137,11 @@ func (q *Query) warnOfLosses(ctx context.Context) error {
 		}
 		if lost > 0 {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d records were lost while recording: messages may seem lost that were received; `caret-bpf info` says when", d.Dir(), lost))
+		}
+		for _, kind := range besideMessages {
+			if beside[kind] > 0 {
+				q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d records of kind %s were lost while recording; `caret-bpf info` says when", d.Dir(), beside[kind], kind))
+			}
 		}
 		if unarmed > 0 {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s: %d files were mapped by processes while they were not probed: what was done in them is missing, so messages may seem lost that were received; `caret-bpf info` lists them", d.Dir(), unarmed))
