@@ -2,21 +2,23 @@
 # Asks caret_analyze and caret-bpf the same questions about the same events, and compares the answers row by row. The exit code is 0 if
 # each difference has a known reason, 1 if not. caret_analyze is no part of this repository: without it nothing is compared.
 #
-# usage: scripts/compare-caret.sh -c CHECKOUT -p PYTHON [-o DIRECTORY] [-w] [DATASET...]
+# usage: scripts/compare-caret.sh -c CHECKOUT -p PYTHON [-o DIRECTORY] [-w] [-s] [DATASET...]
 #   -c   checkout of https://github.com/tier4/caret_analyze, at the version to compare with
 #   -p   Python that has what caret_analyze requires, its record_cpp_impl, bt2 (Debian: python3-bt2) and pyarrow
 #   -o   keep datasets, traces and answers, in this new directory
 #   -w   write the table into docs/latency.md
-#   DATASET   recordings to compare (default: records stand-ins; as root)
+#   -s   record and compare stand-ins, too (as root); this is the default without a DATASET
+#   DATASET   recordings to compare
 set -euo pipefail
 
-checkout='' python='' output='' write=
-while getopts c:p:o:w option; do
+checkout='' python='' output='' write='' stand_ins=
+while getopts c:p:o:ws option; do
 	case $option in
 	c) checkout=$(realpath -e "$OPTARG") ;;
 	p) python=$OPTARG ;;
 	o) output=$(realpath "$OPTARG") ;;
 	w) write=1 ;;
+	s) stand_ins=1 ;;
 	*) exit 2 ;;
 	esac
 done
@@ -109,7 +111,11 @@ ask() {
 	done
 }
 
-[ "${#datasets[@]}" -gt 0 ] || record_stand_ins
+given=("${datasets[@]}")
+if [ -n "$stand_ins" ] || [ "${#given[@]}" -eq 0 ]; then
+	record_stand_ins
+	datasets+=("${given[@]}")
+fi
 systems=()
 for dataset in "${datasets[@]}"; do
 	ask "$dataset"
