@@ -24,40 +24,47 @@ func TestLinksChangeWhileRecording(t *testing.T) {
 	if loader.MayHaveShadowStacks() {
 		t.Skip("where processes may have shadow stacks, links are of single ones")
 	}
-	for _, distro := range standin.Distros() {
-		t.Run(distro, func(t *testing.T) {
-			l := layout{distro, oneLayout.rmw}
-			library := filepath.Join(standin.Directory(t, distro, false), "libtracetools.so")
-			end, _ := standin.StartIdle(t, library, others)
-			var nodes []*node
-			var pids []string
-			for range many {
-				n := startNode(t, l, "--rate 20")
-				nodes, pids = append(nodes, n), append(pids, n.pidText())
+	distros := standin.Distros()
+	startOthers := func() (end func()) {
+		var ends []func()
+		for _, distro := range distros {
+			end, _ := standin.StartIdle(t, filepath.Join(standin.Directory(t, distro, false), "libtracetools.so"), others/len(distros))
+			ends = append(ends, end)
+		}
+		return func() {
+			for _, end := range ends {
+				end()
 			}
-			for _, n := range nodes {
-				n.WaitReady()
-			}
-			r := record(t, session.Configuration{PIDs: strings.Join(pids, " ")})
-			r.waitForMoreRows(trace.TableCallback, many*enough)
-			end()
-			r.waitForMessage("from now on probes are made for every process")
-			r.waitForMoreRows(trace.TableCallback, many*enough)
-			standin.StartIdle(t, library, others)
-			r.waitForMessage("from now on probes are made for each process")
-			r.waitForMoreRows(trace.TableCallback, many*enough)
-			data := r.stop()
-			changes := data.Session.LinkChanges
-			if links := data.Session.Links; links == nil || links.Shared || len(changes) != 2 || !changes[0].Shared || changes[1].Shared ||
-				changes[0].Recorded != many || changes[1].Others < others || changes[0].Timestamp >= changes[1].Timestamp {
-				t.Errorf("links: %v, then %+v", links, changes)
-			}
-			if len(data.Losses) != 0 {
-				t.Errorf("lost: %+v", data.Losses)
-			}
-			for _, n := range nodes {
-				r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
-			}
-		})
+		}
+	}
+	end := startOthers()
+	var nodes []*node
+	var pids []string
+	for i := range many {
+		n := startNode(t, layout{distros[i%len(distros)], oneLayout.rmw}, "--rate 20")
+		nodes, pids = append(nodes, n), append(pids, n.pidText())
+	}
+	for _, n := range nodes {
+		n.WaitReady()
+	}
+	r := record(t, session.Configuration{PIDs: strings.Join(pids, " ")})
+	r.waitForMoreRows(trace.TableCallback, many*enough)
+	end()
+	r.waitForMessage("from now on probes are made for every process")
+	r.waitForMoreRows(trace.TableCallback, many*enough)
+	startOthers()
+	r.waitForMessage("from now on probes are made for each process")
+	r.waitForMoreRows(trace.TableCallback, many*enough)
+	data := r.stop()
+	changes := data.Session.LinkChanges
+	if links := data.Session.Links; links == nil || links.Shared || len(changes) != 2 || !changes[0].Shared || changes[1].Shared ||
+		changes[0].Recorded != many || changes[1].Others < others || changes[0].Timestamp >= changes[1].Timestamp {
+		t.Errorf("links: %v, then %+v", links, changes)
+	}
+	if len(data.Losses) != 0 {
+		t.Errorf("lost: %+v", data.Losses)
+	}
+	for _, n := range nodes {
+		r.requireExact(data, n.stop(), oracle.Circumstances{Found: true})
 	}
 }
