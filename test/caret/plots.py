@@ -20,8 +20,10 @@ def made(app) -> Iterator[tuple[str, object, int | None]]:
         for measure, values in least.items():
             yield f"{kind}_{measure}_timeseries", getattr(Plot, f"create_{measure}_timeseries_plot")(*targets), values
             yield f"{kind}_{measure}_histogram", getattr(Plot, f"create_{measure}_histogram_plot")(*targets), None
-    if app.callbacks:
-        yield "callback_scheduling", Plot.create_callback_scheduling_plot(app), None
+    # caret_analyze does not draw the scheduling of callbacks some of which have never run.
+    groups = [g for g in app.callback_groups if g.callbacks and all(len(c.to_records()) for c in g.callbacks)]
+    if groups:
+        yield "callback_scheduling", Plot.create_callback_scheduling_plot(groups), None
     for path in paths:
         yield f"message_flow_{path.path_name}", Plot.create_message_flow_plot(path), None
         yield f"response_time_stacked_bar_{path.path_name}", Plot.create_response_time_stacked_bar_plot(path), 1
