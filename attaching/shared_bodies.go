@@ -2,10 +2,12 @@ package attaching
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -86,6 +88,20 @@ func (a *Attacher) Await(ctx context.Context) bool {
 		a.reporter.Warn(fmt.Errorf("attaching for all processes: %w", err))
 	}
 	return err == nil
+}
+
+// AwaitLoading says that the recording is about to begin and that processes may still be mapping files that were never
+// looked at. Few have bodies of their own then, and nobody else has to pay for them.
+func (a *Attacher) AwaitLoading(ctx context.Context, processes []*Process) {
+	if len(processes) > maxLoading {
+		a.Await(ctx)
+		return
+	}
+	for _, p := range processes {
+		if _, err := a.attachBodiesOfPlan(ctx, p); err != nil && !errors.Is(err, loader.ErrProcessGone) {
+			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
+		}
+	}
 }
 
 // AwaitFirst keeps attached what is detached at times until Begin tells of a process. It costs nobody anything as long

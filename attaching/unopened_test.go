@@ -113,6 +113,40 @@ func TestSharedBodiesBeforeTheRecording(t *testing.T) {
 	}
 }
 
+// Few processes that have just begun have bodies of their own when a recording begins, many have them with everybody.
+func TestYoungProcessesBeforeTheRecording(t *testing.T) {
+	first, second, caller := startSharers(t)
+	caller.Role = abi.RoleCaller
+	body := bodyOf(caller)
+	shell := processNumber(1) // which leads to programs of which nothing is known
+	for name, test := range map[string]struct {
+		young       []*Process
+		own, shared int
+	}{
+		"none":    {},
+		"one":     {[]*Process{second}, 1, 0},
+		"many":    {slices.Repeat([]*Process{second}, maxLoading+1), 0, 1},
+		"a shell": {[]*Process{second, shell}, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, told := newUnopened(Options{Shared: true, ToCome: true})
+			attach(t, a, first, caller, body)
+			a.AwaitLoading(t.Context(), test.young)
+			if own, shared := told.kernel.bodies(second.Target.PID), told.kernel.sharedBodies(); own != test.own || shared != test.shared {
+				t.Errorf("the process has %d bodies, every one %d", own, shared)
+			}
+			if told.kernel.bodies(first.Target.PID) != 0 {
+				t.Error("another process has bodies of its own")
+			}
+			a.Open()
+			outwaitLoading(a)
+			if settleNow(t, a, first, second); told.kernel.bodies(second.Target.PID)+told.kernel.sharedBodies() != 0 {
+				t.Error("they stay though all callers are probed")
+			}
+		})
+	}
+}
+
 // When callers cannot be attached at all, bodies are until it is tried again.
 func TestBodiesBeforeTheRecordingWhereCallersFail(t *testing.T) {
 	caller, body := site(abi.EventCallbackStart, abi.RoleCaller), site(abi.EventCallbackStart, abi.RoleBody)

@@ -45,8 +45,9 @@ func (s *Session) start(ctx context.Context) error {
 	if err := s.countLosses(); err != nil {
 		return err
 	}
-	if s.configuration.systemWide() && s.processes.areBeingLaunched() {
-		s.attacher.Await(ctx)
+	if s.configuration.systemWide() {
+		young, _ := s.processes.areBeingLaunched()
+		s.attacher.AwaitLoading(ctx, young)
 	}
 	if err := s.begin(); err != nil {
 		s.failed <- err // it cannot go on

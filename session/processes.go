@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/caret-bpf/caret-bpf/attaching"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -151,17 +152,22 @@ func (p *processes) areGone() bool {
 // launchTime is how long after one process of a vehicle others may begin.
 const launchTime = 10 * time.Second
 
-// areBeingLaunched reports whether any has just begun: others are about to.
-func (p *processes) areBeingLaunched() bool {
+// areBeingLaunched reports whether any has just begun: others are about to. young are those that something is attached
+// to. It is to be called by the session's own goroutine.
+func (p *processes) areBeingLaunched() (young []*attaching.Process, launching bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	since := readClock(unix.CLOCK_BOOTTIME) - int64(launchTime)
 	for _, entry := range p.byPID {
-		if !entry.ended && entry.row.ProcessStart > since {
-			return true
+		if entry.ended || entry.row.ProcessStart <= since {
+			continue
+		}
+		launching = true
+		if entry.probed != nil {
+			young = append(young, entry.probed)
 		}
 	}
-	return false
+	return young, launching
 }
 
 // isUsed reports whether a process has the PID, or records may come of the one that had it.

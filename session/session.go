@@ -329,11 +329,13 @@ func (s *Session) arm(ctx context.Context, found []*plannedProcess, toCome []*pr
 			return err
 		}
 	}
-	switch launching := s.processes.areBeingLaunched(); {
-	case s.launched != nil, launching && s.configuration.systemWide():
+	switch young, launching := s.processes.areBeingLaunched(); {
+	case s.launched != nil:
 		s.attacher.Await(ctx)
 	case !launching:
 		s.attacher.SettleBeforeOpening()
+	case s.configuration.systemWide():
+		s.attacher.AwaitLoading(ctx, young)
 	}
 	s.awaitFirst(ctx)
 	if err := ctx.Err(); err != nil {
