@@ -17,8 +17,12 @@ const defaultSortBytes = 32 << 20
 // usualEventBytes is the size of the shortest event of what ran.
 const usualEventBytes = 43
 
-// runBytes is how much of a run is read at once.
-const runBytes = 256 << 10
+// runBytes is how much of a run is written at once, and read unless that were more than readBytes of all runs together.
+const (
+	runBytes      = 256 << 10
+	leastRunBytes = 4 << 10
+	readBytes     = 16 << 20
+)
 
 // sorter brings events into the order of time, those of one time into the order in which they were added. Datasets have
 // what happened in the order in which it ended. What is more than fits in memory becomes sorted runs in a file.
@@ -99,7 +103,7 @@ func (s *sorter) spill() (err error) {
 		_, _ = out.Write(e.in(s.arena))
 		s.size += int64(len(header)) + int64(e.size)
 	}
-	s.runs = append(s.runs, &run{number: len(s.runs), from: bufio.NewReaderSize(io.NewSectionReader(s.file, began, s.size-began), runBytes)})
+	s.runs = append(s.runs, &run{number: len(s.runs), in: io.NewSectionReader(s.file, began, s.size-began)})
 	s.arena, s.events = s.arena[:0], s.events[:0]
 	return unwritable(out.Flush())
 }
@@ -121,7 +125,9 @@ func (s *sorter) each(ctx context.Context, pass func(at int64, cpu int32, event 
 	}
 	s.arena, s.events = nil, nil
 	open := make(runs, 0, len(s.runs))
+	atOnce := max(leastRunBytes, min(runBytes, readBytes/len(s.runs)))
 	for _, r := range s.runs {
+		r.from = bufio.NewReaderSize(r.in, atOnce)
 		more, err := r.next()
 		if err != nil {
 			return err
@@ -155,6 +161,7 @@ func (s *sorter) each(ctx context.Context, pass func(at int64, cpu int32, event 
 // run is a run that is read: its next event.
 type run struct {
 	number int
+	in     *io.SectionReader
 	from   *bufio.Reader
 	at     int64
 	cpu    int32
