@@ -49,8 +49,10 @@ func TestPageSaysWhereTheTimeWent(t *testing.T) {
 		for table, flag := range map[string]string{"parts": "--why", "delays": "--before", "off-cpu": "--off-cpu"} {
 			p.expectTable(table, answer(t, "latency", "callback", flag, dataset))
 		}
+		p.expectPreempters("parts")
 		p.goTo("#paths?path=" + chainPath)
 		p.expectTable("path-parts", answer(t, "latency", "path", "--why", "--path", chainPath, dataset))
+		p.expectPreempters("path-parts")
 
 		// The details of one callback have the same of it alone.
 		p.goTo("#callbacks")
@@ -59,8 +61,37 @@ func TestPageSaysWhereTheTimeWent(t *testing.T) {
 		for table, flag := range map[string]string{"own-parts": "--why", "own-delays": "--before", "own-off-cpu": "--off-cpu"} {
 			p.expectTable(table, answer(t, "latency", "callback", flag, "--node", "/chain_3/tracker", dataset))
 		}
+		p.expectPreempters("own-parts")
 		p.expectQuiet()
 	})
+}
+
+// expectPreempters reads who preempted: in a column that everybody sees, and in the tip of the bar. Some are known.
+func (p *page) expectPreempters(table string) {
+	p.t.Helper()
+	type shownRow struct{ By, For, Tip string }
+	shown := evaluate[[]shownRow](p, fmt.Sprintf(`[...document.querySelectorAll("table[data-table=%s] tbody tr")].map(row => ({
+		By: row.querySelector("[data-column=preempted_by]:not(.detail)")?.textContent ?? "no such column",
+		For: row.querySelector("[data-column=preempted_by_time]")?.textContent ?? "",
+		Tip: row.querySelector(".bar")?.title ?? "" }))`, table))
+	known := 0
+	for i, row := range p.cells(table) {
+		by, tip := "–", ""
+		var command *string
+		if err := json.Unmarshal(row["preempted_by"], &command); err != nil {
+			p.t.Fatal(err)
+		}
+		if command != nil {
+			known++
+			by, tip = *command+" "+shown[i].For, fmt.Sprintf(", %s of it by %s", shown[i].For, *command)
+		}
+		if shown[i].By != by || !strings.Contains(shown[i].Tip, tip) {
+			p.t.Errorf("row %d of %s: preempted by %q, with the tip %q; want %q and %q", i, table, shown[i].By, shown[i].Tip, by, tip)
+		}
+	}
+	if known == 0 {
+		p.t.Errorf("nobody preempted in %s", table)
+	}
 }
 
 // TestTimelineTellsWho compares what the details of an execution say of times off the CPU with the command's rows.

@@ -9,7 +9,7 @@ export type Unit = "duration" | "rate" | "percent" | "count" | "identifier" | "t
 const units: Record<string, Unit> = {
   rate: "rate",
   share: "percent", peak: "percent",
-  pid: "identifier", tid: "identifier", publisher_pid: "identifier", subscription_pid: "identifier", hop: "identifier",
+  pid: "identifier", tid: "identifier", hop: "identifier",
 };
 for (const name of ["min", "mean", "p50", "p90", "p99", "p99_9", "max", "period", "timer_period", "busy", "recorded", "clock_uncertainty",
   "total", "executor", "other_callbacks", "wakeup_latency", "longest", "longest_wakeup_latency", "behind_time", "latency", "median_a", "median_b", "change"]) {
@@ -24,6 +24,7 @@ const details = new Set(["percentiles_exact", "p99_9", "p90", "min", "pid", "pub
 export function unitOf(column: string): Unit {
   const known = units[column];
   if (known) return known;
+  if (column.endsWith("_pid") || column.endsWith("_tid")) return "identifier";
   if (column.endsWith("_time") || column.endsWith("_latency")) return "duration";
   if (column.endsWith("percent") || column === "p") return "percent";
   return "text";

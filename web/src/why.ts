@@ -2,6 +2,7 @@
 
 import { addBar } from "./bar";
 import { shown } from "./columns";
+import { addTime, byWhom } from "./culprit";
 import { h } from "./dom";
 import type { Rows } from "./model";
 import { table, type TableOptions } from "./table";
@@ -16,35 +17,52 @@ const partNames: Record<string, string> = {
   wakeup_latency: "wakeup latency",
 };
 
-/**
- * The table with a column of bars and a legend. Bars are as long as their rows' means, or in each row all the same. What
- * is the same for all rows of one callback is left out.
- */
 /** Of a table of callbacks, the rows of one. */
 export function rowsOf(answer: Rows, id: number): Rows {
   const own = answer.rows.flatMap((row, i) => (answer.ids?.[i] === id ? [row] : []));
   return { ...answer, rows: own, ids: own.map(() => id) };
 }
 
-/** The parts of a callback's duration, and of the time before it. */
+/** In tables of paths, names the row of all hops. */
+export const nameWholePath = ({ columns, rows }: Rows) => (cell: HTMLTableCellElement, column: string, row: number): void => {
+  if (column === "name" && Number(rows[row]![columns.indexOf("hop")]) === 0) cell.textContent = "whole path";
+};
+
+/** The parts of a callback's duration, of the time before it, and of a hop of a path. */
 export const callbackParts = ["cpu_time", "preempted_time", "blocked_time", "wakeup_latency"];
 export const delayParts = ["other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"];
+export const pathParts = ["cpu_time", ...delayParts];
 
-export function partBars(answer: Rows, parts: string[], scale: "row" | "table", options: TableOptions, ofOne = false): HTMLElement {
+/** Columns that everybody sees, besides the parts. */
+const always = new Set(["recording", "node_name", "name", "kind", "topic_name", "symbol", "since", "count", "mean", "longest", "longest_behind", "preempted_by", "unknown"]);
+/** Columns that are the same in all rows of a callback. */
+const ofCallback = ["node_name", "kind", "topic_name", "symbol"];
+/** The length of the longest bar, in pixels. */
+const longestBar = 130;
+
+/**
+ * The table with a column of bars and a legend. Bars are as long as their rows' means: the longest one is that of the
+ * table, or of the rows of the same thing. With "row" all are as long. What is the same for all rows of one callback is
+ * left out.
+ */
+export function partBars(answer: Rows, parts: string[], scale: "row" | "table" | number[], options: TableOptions, ofOne = false): HTMLElement {
   const present = parts.filter((part) => answer.columns.includes(part));
   const places = present.map((part) => answer.columns.indexOf(part));
   const isNothing = (column: string) => answer.rows.every((row) => !row[answer.columns.indexOf(column)]);
   const sum = (row: number) => places.reduce((total, place) => total + Number(answer.rows[row]![place] ?? 0), 0);
-  const most = Math.max(1, ...answer.rows.map((_, row) => sum(row)));
+  const scaleOf = (row: number) => (scale === "row" ? row : scale === "table" ? 0 : scale[row]!);
+  const most = new Map<number, number>();
+  answer.rows.forEach((_, row) => most.set(scaleOf(row), Math.max(1, sum(row), most.get(scaleOf(row)) ?? 0)));
   const element = table(answer, {
     ...options,
-    details: (column) => !["node_name", "name", "kind", "topic_name", "symbol", "since", "count", "mean", "longest", "longest_behind", "longest_preempted_by", "unknown", ...present].includes(column) || (column !== "count" && isNothing(column)) || (ofOne && ["node_name", "kind", "topic_name", "symbol"].includes(column)),
+    details: (column) => !(always.has(column) || present.includes(column)) || (column !== "count" && isNothing(column)) || (ofOne && ofCallback.includes(column)),
     decorate: (cell, column, row) => {
       options.decorate?.(cell, column, row);
+      addTime(cell, answer, column, row);
       if (column !== "mean" || answer.rows[row]![answer.columns.indexOf("mean")] === null) return;
-      addBar(cell, scale === "row" ? 130 : Math.max(1, sum(row) / most * 130), present.map((part, i) => {
+      addBar(cell, Math.max(1, sum(row) / most.get(scaleOf(row))! * longestBar), present.map((part, i) => {
         const value = answer.rows[row]![places[i]!] ?? null;
-        return { name: part, size: Number(value ?? 0), says: `${partNames[part]}: ${shown(part, value)}` };
+        return { name: part, size: Number(value ?? 0), says: `${partNames[part]}: ${shown(part, value)}${part === "preempted_time" ? byWhom(answer, row) : ""}` };
       }));
     },
   });

@@ -8,12 +8,13 @@ import { flowPanel, slowestWindows } from "../flow";
 import { count, several } from "../format";
 import { pathKey, pathsKey } from "../keys";
 import type { Path, PathAnswer, Paths } from "../model";
+import { pathChoice } from "../pathchoice";
 import { printable } from "../printable";
 import { address } from "../router";
 import { lossKey } from "../plot";
 import { stackedPlot } from "../stacked";
 import { table } from "../table";
-import { partBars } from "../why";
+import { nameWholePath, partBars, pathParts } from "../why";
 import { lossesOf, section } from "./page";
 
 export const pathsView: View = async (app, element, parameters, signal) => {
@@ -30,10 +31,7 @@ export const pathsView: View = async (app, element, parameters, signal) => {
     first = paths[0];
     asked = paths.find((path) => path.text === chosen);
     if (paths.length === 0) return h("p", { class: "quiet" }, from || to ? "No path leads from there to there." : complete ? "No path was found along which messages went." : "Among the paths that were looked at, messages went along none. There are more: name the ends of the one that you mean.");
-    const select = h("select", { "aria-label": "path" }, ...paths.map((path) => h("option", { value: path.text, selected: path.text === (chosen ?? first?.text) }, label(path.text))));
-    if (chosen && !asked) select.append(h("option", { value: chosen, selected: true }, label(chosen)));
-    select.addEventListener("change", () => { location.hash = address("paths", { from, to, path: select.value }); });
-    return h("label", { class: "chosen-path" }, h("span", {}, `${several(paths.length, "path")}${complete ? "" : ", the longest ones"} `), select);
+    return pathChoice({ paths, complete }, chosen ?? first?.text, (path) => { location.hash = address("paths", { from, to, path }); });
   }, signal);
 
   const text = chosen ?? first?.text;
@@ -66,11 +64,8 @@ export const pathsView: View = async (app, element, parameters, signal) => {
             stackedPlot(series, hopNames, losses?.rows ?? [], signal))
           : null,
         section("Where the time went", answer.parts
-          ? partBars(answer.parts, ["cpu_time", "other_callbacks", "executor", "preempted_time", "blocked_time", "wakeup_latency"], "table", {
-            name: "path-parts", caption: "parts of the latency of the path and its hops",
-            decorate: (cell, column, row) => {
-              if (column === "name" && Number(answer.parts!.rows[row]![answer.parts!.columns.indexOf("hop")]) === 0) cell.textContent = "whole path";
-            },
+          ? partBars(answer.parts, pathParts, "table", {
+            name: "path-parts", caption: "parts of the latency of the path and its hops", decorate: nameWholePath(answer.parts),
           })
           : h("p", { class: "quiet" }, "That is not recorded: ", h("code", {}, "caret-bpf record --sched=full"), " does that.")),
       ].filter((part): part is HTMLElement => part !== null);
@@ -78,11 +73,6 @@ export const pathsView: View = async (app, element, parameters, signal) => {
     flow.ready,
   ]);
 };
-
-/** `/camera → /image → /rectifier` for `[/camera]-[/image]-[/rectifier]`. */
-function label(text: string): string {
-  return printable(text.replace(/^\[|\]$/g, "").replaceAll("]-[", " → "));
-}
 
 function search({ names, recording }: App, from: string, to: string): HTMLElement {
   const start = h("input", { name: "from", value: from, list: "path-ends", placeholder: "from topic or node", "aria-label": "from topic or node" });
