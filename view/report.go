@@ -69,6 +69,8 @@ type reportAnswers struct {
 	gzip    *gzip.Writer
 	trial   *gzip.Writer
 	summary ReportSummary
+	// hasOffCPU says that the recording has times off the CPU.
+	hasOffCPU bool
 	// worst are times that are to be looked at closely, in no order.
 	worst []place
 }
@@ -183,6 +185,7 @@ func (r *reportAnswers) addWhole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.hasOffCPU = recording.OffCPU
 	if err := r.put(newKey("recording"), recording, lacks); err != nil {
 		return err
 	}

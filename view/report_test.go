@@ -185,6 +185,55 @@ func TestReportLeavesOut(t *testing.T) {
 	}
 }
 
+// A report of a recording with times off the CPU has those of its exact tiles, of the slowest ways first.
+func TestReportHasTimesOffTheCPU(t *testing.T) {
+	const duration = 2_000_000
+	rows := timers()
+	for i := range int64(20_000) {
+		at := i * duration
+		rows.Callbacks = append(rows.Callbacks, ran(1, 0x10, at, at+duration/2, trace.CallbackComplete, 0))
+		rows.Scheds = append(rows.Scheds, trace.Sched{
+			ProcessKey: robot, TID: 1, Kind: trace.SchedPreempted, SchedOutTimestamp: begin + at + i, SchedInTimestamp: begin + at + 2*i + 10, OtherCommand: fmt.Sprint("hog ", i%97),
+		})
+	}
+	rows.Losses = []trace.Loss{{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 1, FromTimestamp: begin + 10_000*duration, ToTimestamp: begin + 10_000*duration}}
+	v := open(t, view.Options{Datasets: []*trace.Dataset{datasetOf(t, rows)}})
+	offCPU := func(size int) (keys []string, omitted bool) {
+		html, summary := writeReport(t, v, size)
+		answers := answersOf(t, html)
+		for key, answer := range answers {
+			if !strings.HasPrefix(key, "offcpu?") {
+				continue
+			}
+			keys = append(keys, key)
+			if of := answers["tile"+strings.TrimPrefix(key, "offcpu")]; !strings.HasPrefix(string(of), `{"exact":true`) {
+				t.Errorf("%s is of no exact tile", key)
+			}
+			if want, err := v.Answer(t.Context(), key); err != nil || !bytes.Equal(answer, want) {
+				t.Errorf("%s: %.300s, want %.300s, %v", key, answer, want, err)
+			}
+		}
+		return keys, summary.Omitted
+	}
+	all, omitted := offCPU(view.ReportBytes)
+	if len(all) < 5 || omitted {
+		t.Errorf("%d tiles have them, more left out: %v", len(all), omitted)
+	}
+	some, omitted := offCPU(400_000)
+	recorded := ask[recording](t, v, "recording")
+	around := false
+	for _, key := range some {
+		var level, index int64
+		if _, err := fmt.Sscanf(key, "offcpu?level=%d&index=%d", &level, &index); err != nil {
+			t.Fatal(err)
+		}
+		around = around || recorded.Duration*index>>level <= 10_000*duration && 10_000*duration <= recorded.Duration*(index+1)>>level
+	}
+	if !omitted || len(some) >= len(all) || !around {
+		t.Errorf("a small report: %v of %v, more left out: %v", some, all, omitted)
+	}
+}
+
 // slowestWay is when the slowest way of all paths began.
 func slowestWay(t *testing.T, v *view.View) (begin int64) {
 	t.Helper()

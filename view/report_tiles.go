@@ -22,57 +22,102 @@ const worstShare = 80
 // durationText is a duration as tables show it.
 func durationText(nanoseconds int64) string { return report.Duration(nanoseconds) }
 
-// addTiles adds the upper levels of tiles, level by level, and the exact tiles of what was worst.
+// addTiles adds the upper levels of tiles, level by level, and the exact tiles of what was worst, with the times off the
+// CPU in them. Those of other exact tiles come last.
 func (r *reportAnswers) addTiles(ctx context.Context) error {
-	added := make(map[tile]bool)
-	add := func(t tile, share int) (bool, error) {
-		if added[t] {
-			return true, nil
-		}
-		asking, lacks := warningIn(ctx)
-		answer, err := r.view.tile(asking, t)
-		if err != nil {
-			return false, err
-		}
-		done, err := r.offer(newKey("tile", fmt.Sprint(t.level), fmt.Sprint(t.index)), answer, lacks, share)
-		if done {
-			added[t] = true
-			r.summary.Tiles++
-		}
-		return done, err
-	}
 	x, err := r.view.readIndex(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := add(r.view.newTile(0, 0), 100); err != nil {
+	tiles := &reportTiles{reportAnswers: r, index: x, added: make(map[tile]bool), explained: make(map[tile]bool)}
+	if _, err := tiles.add(ctx, r.view.newTile(0, 0), 100); err != nil {
 		return err
 	}
 	slices.SortStableFunc(r.worst, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.weight, a.weight))
 	})
 	for _, worst := range r.worst[:min(len(r.worst), lookedAt)] {
-		if _, err := add(r.view.exactAt(x, worst.at), worstShare); err != nil {
+		t := r.view.exactAt(x, worst.at)
+		if _, err := tiles.add(ctx, t, worstShare); err != nil {
+			return err
+		}
+		if _, err := tiles.explain(ctx, t, worstShare); err != nil {
 			return err
 		}
 	}
+	if done, err := tiles.addLevels(ctx); err != nil || !done {
+		return err
+	}
+	for _, t := range tiles.inOrder {
+		if done, err := tiles.explain(ctx, t, 100); err != nil || !done {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportTiles are the tiles that a report has.
+type reportTiles struct {
+	*reportAnswers
+	index   *index
+	added   map[tile]bool
+	inOrder []tile
+	// explained are those that have their times off the CPU.
+	explained map[tile]bool
+}
+
+// add adds a tile if there is room for it within a share of the budget, in percent.
+func (r *reportTiles) add(ctx context.Context, t tile, share int) (done bool, err error) {
+	if r.added[t] {
+		return true, nil
+	}
+	asking, lacks := warningIn(ctx)
+	answer, err := r.view.tile(asking, t)
+	if err != nil {
+		return false, err
+	}
+	done, err = r.offer(newKey("tile", fmt.Sprint(t.level), fmt.Sprint(t.index)), answer, lacks, share)
+	if done {
+		r.added[t] = true
+		r.inOrder = append(r.inOrder, t)
+		r.summary.Tiles++
+	}
+	return done, err
+}
+
+// explain adds the times off the CPU in an exact tile that was added. done is false where there is no room for them.
+func (r *reportTiles) explain(ctx context.Context, t tile, share int) (done bool, err error) {
+	if !r.hasOffCPU || r.explained[t] || !r.added[t] || !r.index.isExact(t) {
+		return true, nil
+	}
+	asking, lacks := warningIn(ctx)
+	answer, err := r.view.offCPU(asking, t)
+	if err != nil {
+		return false, err
+	}
+	done, err = r.offer(newKey("offcpu", fmt.Sprint(t.level), fmt.Sprint(t.index)), answer, lacks, share)
+	r.explained[t] = done
+	return done, err
+}
+
+// addLevels adds whole levels. done is false where there is no room for one.
+func (r *reportTiles) addLevels(ctx context.Context) (done bool, err error) {
 	// Below an exact tile nothing finer is to be had.
 	whole := []tile{r.view.newTile(0, 0)}
 	for level := int64(0); len(whole) > 0 && len(whole) <= widestLevel && level <= int64(r.view.levels()); level++ {
 		var next []tile
 		for _, t := range whole {
-			done, err := add(t, 100)
-			if err != nil || !done {
-				return err
+			if done, err := r.add(ctx, t, 100); err != nil || !done {
+				return false, err
 			}
-			if !x.isExact(t) {
+			if !r.index.isExact(t) {
 				next = append(next, r.view.newTile(level+1, 2*t.index), r.view.newTile(level+1, 2*t.index+1))
 			}
 		}
 		r.summary.Level = int(level)
 		whole = next
 	}
-	return nil
+	return true, nil
 }
 
 // exactAt returns the highest exact tile that a time is in, or the deepest one.

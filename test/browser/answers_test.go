@@ -98,8 +98,12 @@ func (p *page) expectPreempters(table string) {
 func TestTimelineTellsWho(t *testing.T) {
 	t.Parallel()
 	dataset := scheduled(t, 4000)
-	url, _ := serve(t, dataset)
-	p := openPage(t, url)
+	everyForm(t, []string{dataset}, func(t *testing.T, p *page) { p.expectTimesOffTheCPU(dataset) })
+}
+
+// expectTimesOffTheCPU selects an execution that was preempted.
+func (p *page) expectTimesOffTheCPU(dataset string) {
+	t := p.t
 	p.goTo("#timeline?from=500000000&to=520000000")
 	p.wait("window.caretBpf.timeline && window.caretBpf.timeline.from === 500000000 && window.caretBpf.settled")
 	p.focus(".timeline canvas")

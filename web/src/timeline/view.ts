@@ -184,9 +184,18 @@ export const timelineView: View = async (app, element, parameters, signal) => {
       tiles.some((tile) => tile.longMissing) ? "messages that took longer than a second may be missing" : "",
       omitted > 0 ? `${several(omitted, "less busy thread")} hatched: zoom in` : "",
       visibleOffCpu().some((times) => times.more) ? "not all times off the CPU are drawn" : "",
-      recording.offCpu && tiles.length > 0 && visibleOffCpu().length === 0 && offCpuAsked.size === 0 ? "times off the CPU are not held here" : "",
+      offCpuLack(),
       lossesKnown ? losses?.omitted ? lossesLack(losses) : "" : "what was lost is not known yet",
     ];
+  }
+
+  /** What is not known of times off the CPU where callbacks are drawn one by one. */
+  function offCpuLack(): string {
+    if (!recording.offCpu || offCpuAsked.size > 0) return "";
+    const exact = found.filter(({ tile }) => tile.exact);
+    const known = exact.filter((one) => offCpuOf(one) !== undefined).length;
+    if (known === exact.length) return "";
+    return known > 0 ? "times off the CPU are held of a part only" : "times off the CPU are not held here";
   }
 
   /** While tiles are awaited, tells how much is read. */
@@ -212,9 +221,15 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     return offCpuWithin(from, to).filter((times): times is OffCpu => times !== undefined);
   }
 
-  /** One for each tile that is drawn; undefined where it has not come, or is not held. */
+  /** Undefined where it has not come, or is not held. */
+  function offCpuOf({ address: at }: Found): OffCpu | undefined {
+    const times = offCpu.peek(offCpuKey(at.level, at.index));
+    return times === nothing ? undefined : times;
+  }
+
+  /** One for each tile that is drawn. */
   function offCpuWithin(from: number, to: number): (OffCpu | undefined)[] {
-    return found.filter((one) => one.from <= to && one.to >= from).map(({ address: at }) => offCpu.peek(offCpuKey(at.level, at.index))).map((times) => (times === nothing ? undefined : times));
+    return found.filter((one) => one.from <= to && one.to >= from).map(offCpuOf);
   }
 
   function askOffCpu(): void {
