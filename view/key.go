@@ -32,6 +32,7 @@ var forms = map[string][][]string{
 	"delays":         {{}},
 	"offcpus":        {{}},
 	"compare":        {{}},
+	"comparedparts":  {{}, {"path"}},
 	"paths":          {{}, {"from", "to"}},
 	"path":           {{"path"}},
 	"flow":           {{"path", "from", "to"}},

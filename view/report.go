@@ -189,7 +189,7 @@ func (r *reportAnswers) addWhole(ctx context.Context) error {
 	if err := r.put(newKey("recording"), recording, lacks); err != nil {
 		return err
 	}
-	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "compare"} {
+	for _, name := range []string{"connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "compare", "comparedparts"} {
 		asking, lacks := warningIn(ctx)
 		answer, err := r.view.answer(asking, newKey(name))
 		if err != nil {
@@ -241,6 +241,11 @@ func (r *reportAnswers) addPaths(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	asking, ofParts := warningIn(ctx)
+	parts, err := v.comparedPathParts(asking, texts)
+	if err != nil {
+		return err
+	}
 	windows := make(map[string][]flowSpan)
 	for _, p := range list.Paths {
 		if latency := latencies[p.Text]; latency != nil {
@@ -263,6 +268,11 @@ func (r *reportAnswers) addPaths(ctx context.Context) error {
 		}
 		if !added {
 			continue
+		}
+		if parts != nil {
+			if _, err := r.offer(newKey("comparedparts", p.Text), parts[p.Text], ofParts, pathShare); err != nil {
+				return err
+			}
 		}
 		for j, flow := range flows[p.Text] {
 			window := windows[p.Text][j]

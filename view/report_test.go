@@ -93,7 +93,7 @@ func TestReportHasTheSameAnswers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"recording", "connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "compare", "paths", "path", "flow", "series", "tile",
+		"recording", "connections", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "compare", "comparedparts", "paths", "path", "flow", "series", "tile",
 	} {
 		if kinds[name] == 0 {
 			t.Errorf("the report has no %s", name)

@@ -200,6 +200,12 @@ func (v *View) answer(ctx context.Context, k key) (any, error) {
 		return v.offCPUTable(ctx)
 	case "compare":
 		return v.compare(ctx)
+	case "comparedparts":
+		if !k.has("path") {
+			return v.comparedCallbackParts(ctx)
+		}
+		of, err := v.comparedPathParts(ctx, []string{k.value("path")})
+		return of[k.value("path")], err
 	case "paths":
 		return v.pathsAnswer(ctx, k)
 	case "path":

@@ -148,6 +148,8 @@ func TestKeys(t *testing.T) {
 		"offcpu?level=0&index=0":     nil,
 		"delays":                     nil,
 		"offcpus":                    nil,
+		"comparedparts":              nil,
+		"comparedparts?path=a":       nil,
 		"paths?from=%2Fno&to=%2Fone": system.ErrNoSuchName,
 		"path?path=%5B%2Fno%5D":      system.ErrNoSuchName,
 		"flow?path=a&from=5&to=4":    view.ErrBadKey,

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -124,7 +125,7 @@ const chainPath = "[/chain_3/sensor]-[/chain_3/points]-[/chain_3/filter]-[/chain
 // The rows of every table are those that the commands print, in their order, also of a part of the recording.
 func TestViewAnswersAsTheCommandsDo(t *testing.T) {
 	dir := scheduledDataset(t, 6000)
-	pathKey := "path?path=" + strings.NewReplacer("[", "%5B", "]", "%5D", "/", "%2F").Replace(chainPath)
+	pathKey := "path?path=" + pathInKey.Replace(chainPath)
 	for name, part := range map[string][]string{
 		"all": nil, "a part": {"--from-time", "500ms", "--to-time", "2s"}, "some nodes": {"--node", "/chain_3/.*"}, "a process": {"--process", "4200"},
 	} {
@@ -245,6 +246,69 @@ func TestViewComparesAsDiffDoes(t *testing.T) {
 		t.Errorf("without a baseline: %v", alone)
 	}
 }
+
+// Where the time went is compared by the rows that the commands print of both recordings.
+func TestViewComparesWhereTheTimeWent(t *testing.T) {
+	before, after := scheduledDataset(t, 3000), scheduledDataset(t, 6000)
+	v := openedView(t, after, "--baseline", before, "--node", "/chain_3/.*")
+	type sided struct {
+		jsonTable
+		Sides  []string
+		Things []int
+		IDs    []*int
+	}
+	for key, command := range map[string][]string{
+		"comparedparts": {"latency", "callback", "--why"},
+		"comparedparts?path=" + pathInKey.Replace(chainPath): {"latency", "path", "--path", chainPath, "--why"},
+	} {
+		got := answerOf[sided](t, v, key)
+		for side, dir := range map[string]string{"a": before, "b": after} {
+			_, out, _ := runCommand(append(slices.Clone(command), dir, "--json")...)
+			own := []map[string]any{}
+			for i, row := range got.objects() {
+				if got.Sides[i] == side {
+					own = append(own, row)
+				}
+			}
+			if want := decode[[]map[string]any](t, []byte(out)); len(want) == 0 || !sameRows(own, want) {
+				t.Errorf("%s, %s:\n%.600v\nwant\n%.600v", key, side, own, want)
+			}
+		}
+		for i := range got.Things {
+			if i%2 == 1 && (got.Things[i] != got.Things[i-1] || got.Sides[i-1]+got.Sides[i] != "ab") {
+				t.Fatalf("%s: sides %v of things %v", key, got.Sides, got.Things)
+			}
+		}
+		for _, id := range got.IDs {
+			if id == nil {
+				t.Errorf("%s: a row leads nowhere", key)
+			}
+		}
+	}
+	for key, v := range map[string]*view.View{
+		"comparedparts": openedView(t, after), "comparedparts?path=" + pathInKey.Replace(chainPath): openedView(t, after),
+		"comparedparts?path=" + pathInKey.Replace("[/no]-[/such]-[/path]"): v,
+	} {
+		if got := answerOf[any](t, v, key); got != nil {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+}
+
+// sameRows tells whether rows are the same in some order.
+func sameRows(a, b []map[string]any) bool {
+	texts := func(rows []map[string]any) (all []string) {
+		for _, row := range rows {
+			all = append(all, jsonText(row))
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(texts(a), texts(b))
+}
+
+// pathInKey encodes paths for keys.
+var pathInKey = strings.NewReplacer("[", "%5B", "]", "%5D", "/", "%2F")
 
 // Paths are those that are asked for.
 func TestViewShowsPaths(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,34 @@ func TestPageComparesRecordings(t *testing.T) {
 		p.goTo("#compare")
 		p.click(`table[data-table=entities] tbody tr a`)
 		p.wait(`document.querySelector(".details h2")?.textContent === "/newcomer"`)
+		p.expectQuiet()
+	})
+}
+
+// TestPageComparesWhereTheTimeWent compares the parts of both recordings with the rows that the commands answer of each.
+func TestPageComparesWhereTheTimeWent(t *testing.T) {
+	t.Parallel()
+	before, after := scheduled(t, 5000), scheduled(t, 8000)
+	everyForm(t, []string{after, "--baseline", before, "--path", chainPath}, func(t *testing.T, p *page) {
+		p.goTo("#compare")
+		for table, command := range map[string][]string{
+			"compared-parts":      {"latency", "callback", "--why"},
+			"compared-path-parts": {"latency", "path", "--why", "--path", chainPath},
+		} {
+			var want []map[string]json.RawMessage
+			for side, dataset := range map[string]string{"a": before, "b": after} {
+				for _, row := range answer(t, append(slices.Clone(command), dataset)...) {
+					row["recording"] = json.RawMessage(quoted(side))
+					want = append(want, row)
+				}
+			}
+			p.expectTable(table, want)
+			p.expectPreempters(table)
+			sides := evaluate[string](p, fmt.Sprintf(`[...document.querySelectorAll("table[data-table=%s] tbody [data-column=recording]")].map(cell => cell.textContent).join("")`, table))
+			if sides != strings.Repeat("ab", len(want)/2) {
+				t.Errorf("%s: sides %s", table, sides)
+			}
+		}
 		p.expectQuiet()
 	})
 }

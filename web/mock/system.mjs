@@ -66,11 +66,12 @@ export function makeSystem(rounds = 10000) {
     callbacks: () => {
       const ids = callbacks.map(({ id }) => id).sort((a, b) => (statistics(latencies(b)).p99 ?? 0) - (statistics(latencies(a)).p99 ?? 0));
       const parts = ["cpu_time", "preempted_time", "blocked_time", "wakeup_latency"];
+      const preempter = ["preempted_by", "preempted_by_pid", "preempted_by_tid", "preempted_by_time"];
       return {
         ...rowsOf([...labels, ...statisticColumns, "incomplete"], ids.map((id) => [...label(id), ...statisticValues(statistics(latencies(id)), duration), ofCallback[id].filter(({ end }) => end === null).length]), { ids }),
-        parts: rowsOf([...labels, "count", "mean", ...parts, "longest", "unknown"], ids.map((id) => {
+        parts: rowsOf([...labels, "count", "mean", ...parts, ...preempter, "longest", "unknown"], ids.map((id) => {
           const { count, mean, max } = statistics(latencies(id));
-          return [...label(id), count, mean, Math.round(mean * 0.7), Math.round(mean * 0.15), Math.round(mean * 0.1), mean - Math.round(mean * 0.7) - Math.round(mean * 0.15) - Math.round(mean * 0.1), max, 1];
+          return [...label(id), count, mean, Math.round(mean * 0.7), Math.round(mean * 0.15), Math.round(mean * 0.1), mean - Math.round(mean * 0.7) - Math.round(mean * 0.15) - Math.round(mean * 0.1), "hog", 4200, 4201, Math.round(mean * 0.1), max, 1];
         }), { ids }),
       };
     },
@@ -120,6 +121,7 @@ export function makeSystem(rounds = 10000) {
       callbacks: callbacks.slice(0, 8).map(({ id }) => id), communications: callbacks.slice(0, 8).map(() => null),
       noise: { recordings_a: 1, recordings_b: 1, assumed_percent: 3, permutation_recordings: 5 }, warnings: [],
     }),
+    comparedparts: () => null, // recorded on neither side
     progress: () => ({ read: 1, total: 1 }),
     tile: ({ level, index }) => tile(Number(level), Number(index)),
     offcpu: ({ level, index }) => {
@@ -237,7 +239,7 @@ export function makeSystem(rounds = 10000) {
 
   /** Every answer of a report: tiles down to a level. */
   function reportKeys(deepest) {
-    const keys = ["recording", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "paths", "compare",
+    const keys = ["recording", "graph", "callbacks", "communications", "timers", "topics", "loads", "losses", "delays", "offcpus", "paths", "compare", "comparedparts", `comparedparts?path=${encodeURIComponent(pathText)}`,
       `path?path=${encodeURIComponent(pathText)}`, `flow?path=${encodeURIComponent(pathText)}&from=0&to=${duration}`];
     for (const { id } of callbacks) for (const measure of ["latency", "period", "frequency"]) keys.push(`series?subject=callback&id=${id}&measure=${measure}&from=0&to=${duration}`);
     for (const [id] of communications.entries()) keys.push(`series?subject=communication&id=${id}&measure=latency&from=0&to=${duration}`);

@@ -164,4 +164,7 @@ export interface Difference {
   communications: (number | null)[];
 }
 
+/** The answers of a command to both sides: of each row the side, and the number of what it is of. */
+export interface SidedRows extends Rows { sides: ("a" | "b")[]; things: number[] }
+
 export interface Progress { read: number; total: number }
