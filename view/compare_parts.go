@@ -83,10 +83,11 @@ func askSides[T any](ctx context.Context, v *View, ask func(*analyze.Query) ([]T
 		if err != nil {
 			return nil, nil, err
 		}
+		known := slices.Clone(q.Warnings) // the comparison of latencies tells them
 		if *side.rows, err = ask(q); err != nil && !errors.Is(err, analyze.ErrNoScheduling) && !errors.Is(err, analyze.ErrNothingSelected) {
 			return nil, nil, err
 		}
-		warn(ctx, newWarnings(q, v.warnings))
+		warn(ctx, newWarnings(q, known))
 	}
 	return before, after, nil
 }

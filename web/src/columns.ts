@@ -32,9 +32,9 @@ export function unitOf(column: string): Unit {
 
 export const isDetail = (column: string) => details.has(column);
 
-/** The heading: node_name is "node". */
+/** The heading: node_name is "node", detectable_percent "detectable". */
 export function heading(column: string): string {
-  return column.replace(/_name$/, "").replace(/^p99_9$/, "p99.9").replaceAll("_", " ");
+  return column.replace(/_(name|percent)$/, "").replace(/^p99_9$/, "p99.9").replaceAll("_", " ");
 }
 
 /** Shows a value of a column. Numbers that no column has said anything of are counts. */

@@ -22,10 +22,10 @@ function threadOf(answer: Rows, row: number): string {
   return tid === null ? "" : ` (thread ${tid}${pid === null ? "" : ` of process ${pid}`})`;
 }
 
-/** Adds to a cell that names somebody for how long that was. Who it was exactly is in its tip. */
+/** Tells for how long that was of which a cell names somebody, and who exactly: in its tip, and beside a command. */
 export function addTime(cell: HTMLElement, answer: Rows, column: string, row: number): void {
   const time = column === "preempted_by" || column === "longest_behind" ? valueOf(answer, row, `${column}_time`) : null;
   if (typeof time !== "number" || !cell.textContent) return;
   cell.title = `${cell.textContent}${column === "preempted_by" ? threadOf(answer, row) : ""}: ${duration(time)}`;
-  cell.append(` ${duration(time)}`);
+  if (column === "preempted_by") cell.append(` ${duration(time)}`);
 }

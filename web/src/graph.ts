@@ -75,7 +75,7 @@ export function drawGraph(app: App, graph: Graph | null, what: { nodes: number[]
   });
   const layout = layOutGraph(
     nodes.map(({ id, name }) => ({ id, width: widthOf(name, `600 ${text}`) + 30, height: 32 })),
-    edges.map(({ id, edge, topic, says }) => ({ id, from: edge.from!, to: edge.to!, width: Math.max(...[topic, ...says].map((line) => widthOf(line, text))) + 8, height: (1 + says.length) * lineHeight + 4 })),
+    edges.map(({ id, edge, topic, says }) => ({ id, from: edge.from!, to: edge.to!, width: Math.max(widthOf(topic, text), ...says.map((line) => widthOf(line, `600 ${text}`))) + 8, height: (1 + says.length) * lineHeight + 4 })),
     2.2);
 
   const arrow = s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path", { d: "M0,0L8,4L0,8z" }));

@@ -21,7 +21,10 @@ export interface TableOptions {
   selected?: number | null;
   /** Instead of what columns.ts says. */
   unit?: (column: string, row: Value[]) => Unit | undefined;
+  heading?: (column: string) => string | undefined;
   details?: (column: string) => boolean;
+  /** Shows each row as a list, for a few rows where there is little room. */
+  upright?: boolean;
   /** What else a cell shows before its text. */
   decorate?: (cell: HTMLTableCellElement, column: string, row: number) => void;
   nothing?: string;
@@ -30,6 +33,7 @@ export interface TableOptions {
 export function table(answer: Rows, options: TableOptions): HTMLElement {
   const { columns, rows } = answer;
   const isLeftOut = options.details ?? isDetail;
+  const headingOf = (column: string) => options.heading?.(column) ?? heading(column);
   let shownRows = rows.map((_, i) => i);
   const sortName = tableParameter("sort", options.name);
   const filterName = tableParameter("filter", options.name);
@@ -41,13 +45,13 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
   const numeric = columns.map((column, c) => rows.some((row) => typeof row[c] === "number") || (unitOf(column) !== "text" && rows.every((row) => row[c] === null)));
   const head = h("tr");
   const body = h("tbody");
-  const element = h("table", { "data-table": options.name }, h("caption", { class: "hidden" }, options.caption), h("thead", {}, head), body);
+  const element = h("table", { "data-table": options.name, class: options.upright ? "upright" : null }, h("caption", { class: "hidden" }, options.caption), h("thead", {}, head), body);
   const said = h("span", { class: "quiet", role: "status" });
   const pages = h("span", { class: "pages" });
 
   columns.forEach((column, c) => {
     const cell = h("th", { scope: "col", "data-column": column, class: classes(column, c) });
-    cell.append(button(heading(column), () => {
+    cell.append(button(headingOf(column), () => {
       const descending: boolean = sorted?.column === c ? !sorted.descending : numeric[c]!;
       sorted = { column: c, descending };
       page = 0;
@@ -70,7 +74,7 @@ export function table(answer: Rows, options: TableOptions): HTMLElement {
       const value = values[c] ?? null;
       const unit = options.unit?.(column, values) ?? unitOf(column);
       const text = shown(column, value, unit);
-      const cell = h("td", { class: classes(column, c), "data-column": column, "data-value": JSON.stringify(value), title: exactly(value, unit) ?? (text.length > 24 ? text : null) });
+      const cell = h("td", { class: classes(column, c), "data-column": column, "data-heading": options.upright ? headingOf(column) : null, "data-value": JSON.stringify(value), title: exactly(value, unit) ?? (text.length > 24 ? text : null) });
       if (link && !linked && !isLeftOut(column) && value !== null) {
         cell.append(h("a", { href: link }, text));
         linked = true;

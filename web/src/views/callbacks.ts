@@ -71,7 +71,7 @@ const whoIsOther = "The other command is that of the thread that got the CPU or,
 function offCpuTable(answer: Rows, name: string, link?: (row: number) => string | null): HTMLElement {
   return table(answer, {
     name, caption: "times off the CPU within callbacks, by who had to do with them", ...(link ? { link } : {}),
-    details: (column) => isDetail(column) || (!link && ["node_name", "kind", "topic_name", "symbol", "period"].includes(column)),
+    details: (column) => isDetail(column) || (!link && ["node_name", "kind", "topic_name", "symbol", "period", "mean"].includes(column)),
   });
 }
 

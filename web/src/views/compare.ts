@@ -1,6 +1,7 @@
 // What differs between two recordings, as `caret-bpf diff` answers.
 
 import type { App, View } from "../app";
+import { isDetail } from "../columns";
 import { h } from "../dom";
 import { fillWith } from "../failure";
 import { count } from "../format";
@@ -27,9 +28,9 @@ export const compareView: View = async (app, element, parameters, signal) => {
       h("section", { class: `verdict ${changed + entities.length > 0 ? "some" : ""}` },
         h("p", {}, h("b", {}, count(changed)), ` of ${count(latencies.length)} latencies changed, `, h("b", {}, count(entities.length)), " entities came or went."),
         h("p", { class: "quiet" }, [...verdicts].map(([verdict, n]) => `${count(n)} ${verdict.replaceAll("_", " ")}`).join(" · "))),
-      section("Latencies", h("p", { class: "quiet" }, "a is the baseline. A row leads to what it is of in the recording that is compared with it. Noise does not say that nothing changed: detectable percent is the least change that these recordings could have shown."),
+      section("Latencies", h("p", { class: "quiet" }, "a is the baseline. A row leads to what it is of in the recording that is compared with it. Noise does not say that nothing changed: detectable is the least change that these recordings could have shown."),
         table(asRows(latencies), {
-          name: "changes", caption: "changes of latencies", nothing: "No latency is in both recordings.",
+          name: "changes", caption: "changes of latencies", nothing: "No latency is in both recordings.", details: (column) => isDetail(column) || column === "kind",
           link: (row) => place("callbacks", callbacks[row]) ?? place("communications", communications[row]),
           decorate: (cell, column, row) => {
             if (latencies[row]!["verdict"] === "changed" && (column === "verdict" || column === "percent")) cell.classList.add(Number(latencies[row]!["change"]) > 0 ? "worse" : "better");
