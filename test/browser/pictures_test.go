@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -19,19 +18,29 @@ func TestPictures(t *testing.T) {
 	if into == "" {
 		t.Skip("without ", picturesFolder)
 	}
-	url, _ := serve(t, recorded(t), "--from", "/image", "--to", "/actuator")
+	dataset := recorded(t, "--sched=full")
+	t.Chdir(filepath.Dir(dataset)) // the page shows the name that it is given
+	url, _ := serve(t, filepath.Base(dataset), "--from", "/image", "--to", "/actuator")
 	p := openPage(t, url)
-	for _, route := range strings.Fields("#overview #timeline?from=800000000&to=1300000000 #paths") {
-		p.goTo(route)
+	for _, picture := range []struct {
+		name, route string
+		height      int64 // in pixels, so that nothing is cut off
+	}{
+		{"overview", "#overview", 815},
+		{"timeline", "#timeline?from=800000000&to=1300000000", 700},
+		{"paths", "#paths", 875},
+		{"callbacks", "#callbacks", 885},
+	} {
+		p.do(chromedp.EmulateViewport(1280, picture.height))
+		p.goTo(picture.route)
 		p.wait("window.caretBpf.ready && window.caretBpf.settled")
 		ctx, cancel := context.WithTimeout(p.ctx, patience)
 		defer cancel()
-		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		taken, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(route, "#"), "?")
-		if err := os.WriteFile(filepath.Join(into, "page-"+name+".png"), picture, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(into, "page-"+picture.name+".png"), taken, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
