@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { makeSystem } from "../mock/system.mjs";
 import { tileKey } from "../src/keys";
-import type { Tile } from "../src/model";
+import type { Recording, Tile } from "../src/model";
 import type { Source } from "../src/source";
 import { levelFor, parent, tilesOf } from "../src/timeline/grid";
 import { byWhom, says, within } from "../src/timeline/offcpu";
+import { Residents } from "../src/timeline/residents";
 import { neighbour, placeIn } from "../src/timeline/selection";
 import { TileStore } from "../src/timeline/store";
 import { prepare, type Exact } from "../src/timeline/tile";
@@ -61,6 +62,29 @@ test("the view never leaves the recording", () => {
   assert.ok(Math.abs(view.to - 1e9) < 1e-3);
   view.show(-5e9, -4e9);
   assert.deepEqual([view.from, view.to], [0, 1e9]);
+});
+
+test("a thread is of the nodes whose callbacks ran in it, in coarse tiles and in exact ones", () => {
+  const { callbacks } = system.answer("recording") as Recording;
+  const tile = (level: number) => system.answer(tileKey(level, 0)) as Tile;
+  const coarse = tile(0);
+  const exact = tile(system.levels);
+  assert.ok(!coarse.exact && exact.exact);
+  for (const [answer, pairs] of [
+    [coarse, coarse.threads.flatMap(({ thread, longest }) => longest.flatMap((one) => (one ? [[thread, one[0]] as const] : [])))],
+    [exact, exact.callbacks.thread.map((thread, i) => [thread, exact.callbacks.callback[i]!] as const)],
+  ] as const) {
+    const residents = new Residents(callbacks);
+    const prepared = prepare(answer);
+    residents.look(prepared);
+    residents.look(prepared);
+    for (const [thread] of pairs) {
+      const nodes = new Set(pairs.filter(([other]) => other === thread).map(([, callback]) => callbacks[callback]!.node));
+      assert.deepEqual(residents.of(thread), [...nodes].sort((a, b) => a! - b!));
+    }
+    assert.ok(pairs.length > 0);
+    assert.deepEqual(residents.of(9999), []);
+  }
 });
 
 test("bins are at least as wide as pixels and at most about twice, and tiles cover the view", () => {

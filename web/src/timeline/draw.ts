@@ -8,6 +8,7 @@ import { Batch } from "./batch";
 import type { Densities } from "./density";
 import { tileBegin, tileEnd } from "./grid";
 import { barTop, groupHeight, type Lane, type Lanes } from "./lanes";
+import type { Residents } from "./residents";
 import type { Selection } from "./selection";
 import type { Found } from "./store";
 import type { Coarse, Exact } from "./tile";
@@ -42,6 +43,7 @@ export interface Scene {
   losses: Loss[];
   names: Names;
   densities: Densities;
+  residents: Residents;
   selection: Selection | null;
   hovered: Selection | null;
   showMessages: boolean;
@@ -130,9 +132,38 @@ function drawGroups(pen: CanvasRenderingContext2D, scene: Scene): void {
   }
 }
 
+/** The height of lanes from which on there is room for two lines. */
+const twoLines = 28;
+
 function drawNames(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {
-  pen.fillStyle = scene.colors.quiet;
-  for (const lane of lanes) pen.fillText(shortened(pen, lane.name, scene.gutter - 24), 16, y(scene, lane) + barTop + scene.lanes.bar / 2);
+  for (const lane of lanes) {
+    const nodes = scene.lanes.bar < twoLines ? [] : scene.residents.of(lane.thread);
+    const middle = y(scene, lane) + barTop + scene.lanes.bar / 2;
+    pen.fillStyle = scene.colors.quiet;
+    pen.fillText(shortened(pen, lane.name, scene.gutter - 24), 16, nodes.length > 0 ? middle - 8 : middle);
+    drawNodes(pen, scene, nodes, middle + 8);
+  }
+}
+
+/** The nodes of a thread side by side, with their colors, and how many there is no room for. */
+function drawNodes(pen: CanvasRenderingContext2D, scene: Scene, nodes: number[], middle: number): void {
+  const end = scene.gutter - 6;
+  let x = 16;
+  for (const [i, node] of nodes.entries()) {
+    const left = nodes.length - i;
+    const more = left > 1 ? widthOf(pen, `+${left}`) + 4 : 0;
+    const name = shortened(pen, scene.names.node(node), end - x - 12 - more);
+    if (name === "" || (i > 0 && name !== scene.names.node(node))) {
+      pen.fillStyle = scene.colors.quiet;
+      pen.fillText(`+${left}`, x, middle);
+      return;
+    }
+    pen.fillStyle = scene.names.nodeColor(node).fill;
+    pen.fillRect(x, middle - 5, 8, 8);
+    pen.fillStyle = scene.colors.text;
+    pen.fillText(name, x + 12, middle);
+    x += 12 + widthOf(pen, name) + 8;
+  }
 }
 
 function axisTicks(scene: Scene): { step: number; at: number[] } {

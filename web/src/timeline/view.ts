@@ -20,6 +20,7 @@ import { Densities } from "./density";
 import { levelFor } from "./grid";
 import { hatch } from "./hatch";
 import { layOut, type Lanes } from "./lanes";
+import { Residents } from "./residents";
 import { neighbour, parseSelection, writeSelection, type Selection } from "./selection";
 import { kinds, says } from "./offcpu";
 import { TileStore, type Found } from "./store";
@@ -28,7 +29,7 @@ import { Viewport } from "./viewport";
 
 /** Tiles in memory: some 200 kB each, and a picture needs six. */
 const tilesBound = 128;
-const gutter = 168;
+const gutter = 196;
 /** Bins that a tile has which is not exact. */
 const bins = 512;
 
@@ -78,6 +79,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
   }
 
   const densities = new Densities(names);
+  const residents = new Residents(recording.callbacks);
   const store = new TileStore(source, recording.duration, tilesBound, () => changed());
   const offCpu = new Lru<OffCpu>(16);
   const offCpuAsked = new Set<string>();
@@ -134,6 +136,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     const level = levelFor(recording.duration, view.span, view.width, bins, recording.levels);
     const shown = store.show(view.from, view.to, level);
     found = shown.found;
+    for (const { tile } of found) residents.look(tile);
     const awaited = shown.awaited;
     const coarser = found.some((one) => one.coarserThanWanted);
     if (recording.offCpu) askOffCpu();
@@ -141,7 +144,7 @@ export const timelineView: View = async (app, element, parameters, signal) => {
     scroll = Math.min(Math.max(0, scroll), Math.max(0, lanes.height + axisHeight - height + 8));
     scene = {
       view, lanes, scroll, width, height, gutter, duration: recording.duration, found,
-      offCpu: visibleOffCpu(), losses: losses?.rows ?? [], names, selection, hovered, showMessages: messages.checked && !tooMany, colors, densities,
+      offCpu: visibleOffCpu(), losses: losses?.rows ?? [], names, selection, hovered, showMessages: messages.checked && !tooMany, colors, densities, residents,
       lostPattern: (patterns ??= readPatterns()).lost, unknownPattern: patterns.unknown,
     };
     const drawn = draw(pen, scene);
