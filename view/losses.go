@@ -26,7 +26,9 @@ type lossRow struct {
 	// Count is null where it is not known how much.
 	Count   *uint64 `json:"count"`
 	Process *int    `json:"process"`
-	Text    string  `json:"text"`
+	// OffCPU says that it is of times off the CPU alone: callbacks and messages are not missing.
+	OffCPU bool   `json:"offCpu"`
+	Text   string `json:"text"`
 }
 
 func (v *View) losses(ctx context.Context) (*lossTable, error) {
@@ -54,7 +56,7 @@ func lossesOf(ctx context.Context, q *analyze.Query) (losses []trace.Loss, err e
 }
 
 func (v *View) lossRow(l *trace.Loss) lossRow {
-	row := lossRow{Begin: v.since(l.FromTimestamp), End: v.since(l.ToTimestamp), Reason: l.Reason}
+	row := lossRow{Begin: v.since(l.FromTimestamp), End: v.since(l.ToTimestamp), Reason: l.Reason, OffCPU: l.Kind == trace.LostSched}
 	if id, known := v.entities.started[processStart{l.PID, l.ProcessStart}]; known && l.PID != 0 {
 		row.Process = &id
 	}

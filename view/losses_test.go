@@ -13,6 +13,8 @@ func TestLosses(t *testing.T) {
 	ring := trace.Loss{Kind: trace.LostCallback, Reason: trace.LossRingFull, Count: 3, FromTimestamp: begin + 10, ToTimestamp: begin + 50}
 	one := ring
 	one.Count = 1
+	sched := ring
+	sched.Kind = trace.LostSched
 	file := trace.Loss{
 		Kind: trace.LostEvent, Reason: trace.LossUnarmed, FromTimestamp: begin + 5, ToTimestamp: begin + 15, PID: 77, ProcessStart: 1, File: "/lib/libnew.so", Events: "callback_start",
 	}
@@ -21,6 +23,7 @@ func TestLosses(t *testing.T) {
 			Begin, End     int64
 			Reason, Text   string
 			Count, Process *int
+			OffCPU         bool
 		}
 	}
 	for name, test := range map[string]struct {
@@ -31,6 +34,7 @@ func TestLosses(t *testing.T) {
 		"nothing": {nil, "nothing was lost", ""},
 		"a row":   {[]trace.Loss{one}, "1 record was lost", "1 row was lost of kind callback: ring_full"},
 		"rows":    {[]trace.Loss{ring, ring}, "6 records were lost", "3 rows were lost of kind callback: ring_full"},
+		"times":   {[]trace.Loss{sched}, "3 records were lost", "3 rows were lost of kind sched: ring_full"},
 		"a file":  {[]trace.Loss{file}, "1 file was not probed for a time", "what was done in /lib/libnew.so was not seen (callback_start)"},
 		"all":     {[]trace.Loss{file, ring, file}, "3 records were lost, 2 files were not probed for a time", "what was done in /lib/libnew.so was not seen (callback_start)"},
 	} {
@@ -48,7 +52,7 @@ func TestLosses(t *testing.T) {
 		for i, row := range got {
 			loss := test.losses[i]
 			if row.Begin != loss.FromTimestamp-begin || row.End != loss.ToTimestamp-begin || row.Reason != string(loss.Reason) ||
-				(row.Count == nil) != (loss.Count == 0) || (row.Process == nil) != (loss.PID == 0) || i == 0 && row.Text != test.first {
+				(row.Count == nil) != (loss.Count == 0) || (row.Process == nil) != (loss.PID == 0) || row.OffCPU != (loss.Kind == trace.LostSched) || i == 0 && row.Text != test.first {
 				t.Errorf("%s: %+v of %+v", name, row, loss)
 			}
 		}

@@ -3,10 +3,14 @@ package browser
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 )
+
+// timelineGutter is where the times of the timeline begin, in pixels.
+const timelineGutter = 196
 
 // TestLossesAreDrawn looks for the hatching of a loss, and where it begins and ends, in every picture that has a time.
 func TestLossesAreDrawn(t *testing.T) {
@@ -23,7 +27,7 @@ func TestLossesAreDrawn(t *testing.T) {
 			// left and top are where times begin to the right of, and what is drawn below of, in pixels.
 			left, top int
 		}{
-			{"timeline", "#timeline", ".timeline canvas", 168, 24},
+			{"timeline", "#timeline", ".timeline canvas", timelineGutter, 24},
 			{"series", fmt.Sprintf("#callbacks?select=%d", p.callbackOf("/chain_3/tracker")), ".measured .plot canvas", -1, 0},
 			{"flow", "#paths?path=" + chainPath, ".flow canvas", 190, 22},
 			{"stacked bars", "#paths?path=" + chainPath, ".stacked canvas", -1, 0},
@@ -39,6 +43,37 @@ func TestLossesAreDrawn(t *testing.T) {
 		}
 		p.expectQuiet()
 	})
+}
+
+// TestLostTimesOffTheCPU looks for losses of times off the CPU alone: no callback and no message is said to be lost.
+func TestLostTimesOffTheCPU(t *testing.T) {
+	t.Parallel()
+	const from, to = 600_000_000, 800_000_000
+	dataset := scheduled(t, 4000, trace.Loss{
+		Kind: trace.LostSched, Reason: trace.LossMissed, Count: 1, FromTimestamp: systemBegin + from, ToTimestamp: systemBegin + to,
+	})
+	url, _ := serve(t, dataset, "--path", chainPath)
+	p := openPage(t, url)
+	for route, canvas := range map[string]string{
+		fmt.Sprintf("#callbacks?select=%d", p.callbackOf("/chain_3/tracker")): ".measured .plot canvas", "#paths?path=" + chainPath: ".flow canvas",
+	} {
+		p.goTo(route)
+		p.wait(fmt.Sprintf("window.caretBpf.settled && !!document.querySelector(%s)", quoted(canvas)))
+		if evaluate[bool](p, `document.body.textContent.includes("lost or not seen")`) && route[1] == 'c' {
+			t.Errorf("%s has a key for losses", route)
+		}
+		if got := evaluate[[]float64](p, fmt.Sprintf("(%s)(document.querySelector(%s), 0, 22)", hatching, quoted(canvas))); len(got) > 0 {
+			t.Errorf("%s is hatched from %v", route, got)
+		}
+	}
+	p.goTo("#timeline")
+	p.wait("window.caretBpf.timeline && window.caretBpf.settled")
+	lines := fmt.Sprintf("(%s)(document.querySelector('.timeline canvas'), %d, 24)", strings.Replace(hatching, "height / 20", "0", 1), timelineGutter)
+	p.wait(lines + ".length === 2")
+	if whole := evaluate[[]float64](p, fmt.Sprintf("(%s)(document.querySelector('.timeline canvas'), %d, 24)", strings.Replace(hatching, "height / 20", "height / 4", 1), timelineGutter)); len(whole) > 0 {
+		t.Errorf("whole lanes are hatched from %v", whole)
+	}
+	p.expectQuiet()
 }
 
 // hatching gives from where to where a picture is hatched with the color of losses, as shares of its width: the longest

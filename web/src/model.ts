@@ -76,7 +76,11 @@ export interface Warned { warnings?: string[] }
 export interface Rows extends Warned { columns: string[]; rows: Value[][]; ids?: (number | null)[]; topics?: (number | null)[] }
 export interface CallbackRows extends Rows { parts: Rows | null }
 
-export interface Loss { begin: number; end: number | null; reason: string; count: number | null; process: number | null; text: string }
+export interface Loss {
+  begin: number; end: number | null; reason: string; count: number | null; process: number | null; text: string;
+  /** Whether it is of times off the CPU alone: callbacks and messages are not missing. */
+  offCpu: boolean;
+}
 
 export interface Losses extends Warned { rows: Loss[]; omitted?: number }
 

@@ -321,6 +321,9 @@ function drawCoarse(pen: CanvasRenderingContext2D, scene: Scene, tile: Coarse, f
   }
 }
 
+/** The height of the line below callbacks that says when the thread was off the CPU. */
+const offCpuHeight = 4;
+
 function drawOffCpu(pen: CanvasRenderingContext2D, scene: Scene): void {
   const { view, colors } = scene;
   for (const times of scene.offCpu) {
@@ -331,7 +334,7 @@ function drawOffCpu(pen: CanvasRenderingContext2D, scene: Scene): void {
       if (!lane || to < view.from || from > view.to) return;
       const left = Math.max(0, view.x(from));
       pen.fillStyle = colors[times.kind[i]!];
-      pen.fillRect(left, y(scene, lane) + barTop + scene.lanes.bar + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), 4);
+      pen.fillRect(left, y(scene, lane) + barTop + scene.lanes.bar + 1, Math.max(1, Math.min(view.width, view.x(to)) - left), offCpuHeight);
     });
   }
 }
@@ -348,6 +351,7 @@ export function pickOffCpu(scene: Scene, x: number, at: number): { times: OffCpu
   return null;
 }
 
+/** Hatches what may lack something: all lanes, those of a process, or only the lines below them. */
 function drawLosses(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]): void {
   const { view, colors, height } = scene;
   const processOf = (lane: Lane) => scene.names.recording.threads[lane.thread]?.process;
@@ -357,7 +361,8 @@ function drawLosses(pen: CanvasRenderingContext2D, scene: Scene, lanes: Lane[]):
     const left = Math.max(-4, view.x(loss.begin));
     const right = Math.min(view.width + 4, view.x(end));
     const of = loss.process === null ? null : lanes.filter((lane) => processOf(lane) === loss.process);
-    const spans = of ? of.map((lane) => [y(scene, lane), lane.height] as const) : [[axisHeight, height - axisHeight] as const];
+    const spans = loss.offCpu ? (of ?? lanes).map((lane) => [y(scene, lane) + barTop + scene.lanes.bar + 1, offCpuHeight + 1] as const)
+      : of ? of.map((lane) => [y(scene, lane), lane.height] as const) : [[axisHeight, height - axisHeight] as const];
     for (const [top, tall] of spans) {
       pen.fillStyle = scene.lostPattern;
       if (right - left > 1) pen.fillRect(left, top, right - left, tall);

@@ -9,10 +9,11 @@ export function section(title: string, ...children: Child[]): HTMLElement {
   return h("section", {}, h("h2", {}, title), ...children);
 }
 
-/** What was lost, for plots that draw it behind their values; null if that is not known. */
+/** What was lost of callbacks and messages, for plots that draw it behind their values; null if that is not known. */
 export async function lossesOf(app: App): Promise<Losses | null> {
   try {
-    return await app.source.get<Losses>("losses");
+    const losses = await app.source.get<Losses>("losses");
+    return { ...losses, rows: losses.rows.filter(({ offCpu }) => !offCpu) };
   } catch {
     return null;
   }
