@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -117,88 +115,4 @@ func requireReadable(t *testing.T, dir string) {
 			t.Errorf("%s: %v", table.Name, err)
 		}
 	}
-}
-
-// TestEndlessRecording goes on while entities come and go all the time. Neither memory nor descriptors grow, nor what
-// is on disk.
-func TestEndlessRecording(t *testing.T) {
-	requireRecording(t)
-	requireLong(t)
-	phase := time.Duration(often(4, 300)) * time.Second
-	for _, ring := range []bool{true, false} {
-		t.Run(fmt.Sprintf("in memory %v", ring), func(t *testing.T) {
-			n := startReadyNode(t, oneLayout, "--rate 200 --recreate-rate 50")
-			configuration := session.Configuration{PIDs: n.pidText(), SegmentPeriod: time.Second, KeepAge: 2 * time.Second}
-			if ring {
-				configuration.KeepAge, configuration.RingAge = 0, 2*time.Second
-			}
-			recorder := startRecorder(t, configuration)
-			recorder.waitUntilOpen()
-			time.Sleep(phase)
-			before := use(t, recorder)
-			time.Sleep(phase)
-			after := use(t, recorder)
-			t.Logf("after %v %+v, after %v %+v", phase, before, 2*phase, after)
-			if after.descriptors > before.descriptors+len(trace.Registry()) { // each table may have a segment under way
-				t.Errorf("%d descriptors, before there were %d", after.descriptors, before.descriptors)
-			}
-			if isSoak() && (after.memory > before.memory+before.memory/4 || after.disk > 2*before.disk || after.segment > before.segment+before.segment/2) {
-				t.Errorf("%+v, before it was %+v", after, before)
-			}
-			recorder.kill()
-			n.stop()
-		})
-	}
-}
-
-// usage is what a recorder uses.
-type usage struct {
-	memory, disk int64 // bytes
-	segment      int64 // the largest that is closed; bytes
-	descriptors  int
-}
-
-func use(t *testing.T, r *recorder) (u usage) {
-	t.Helper()
-	u.memory = memoryOf(t, r.command.Process.Pid)
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.command.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.descriptors = len(open)
-	_ = filepath.WalkDir(r.dir, func(_ string, entry os.DirEntry, err error) error { // segments go meanwhile
-		if err != nil || entry.IsDir() {
-			return nil
-		}
-		if info, err := entry.Info(); err == nil {
-			u.disk += info.Size()
-			if !strings.HasPrefix(entry.Name(), ".") {
-				u.segment = max(u.segment, info.Size())
-			}
-		}
-		return nil
-	})
-	return u
-}
-
-// memoryOf is how many bytes of a process are in RAM.
-func memoryOf(t *testing.T, pid int) (bytes int64) {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kibibytes, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bytes = kibibytes << 10
-		}
-	}
-	if bytes == 0 { // a zombie has none
-		t.Fatalf("process %d has ended", pid)
-	}
-	return bytes
 }

@@ -203,9 +203,11 @@ func runRecorder() error {
 	if err := json.Unmarshal([]byte(os.Getenv(recorderVariable)), &configuration); err != nil {
 		return err
 	}
-	return session.Run(context.Background(), configuration, session.Options{Version: "test", Observer: session.Observer{
-		Recording: func(*session.Handle) { fmt.Println("recording") },
-	}})
+	observer := session.Observer{Recording: func(*session.Handle) { fmt.Println("recording") }}
+	if file := os.Getenv(countsVariable); file != "" {
+		countInto(file, &observer)
+	}
+	return session.Run(context.Background(), configuration, session.Options{Version: "test", Observer: observer})
 }
 
 // recorder is a recorder in a process of its own.
