@@ -46,6 +46,12 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return ask[Status](ctx, c, http.MethodGet, pathStatus, nil)
 }
 
+// Sources asks which processes could be recorded: all for root, their own for others.
+func (c *Client) Sources(ctx context.Context) ([]Source, error) {
+	all, err := ask[Sources](ctx, c, http.MethodGet, pathSources, nil)
+	return all.Sources, err
+}
+
 // Snapshot asks for a copy of what was recorded.
 func (c *Client) Snapshot(ctx context.Context, r SnapshotRequest) (Snapshot, error) {
 	return ask[Snapshot](ctx, c, http.MethodPost, pathSnapshot, r)

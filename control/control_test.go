@@ -188,6 +188,9 @@ func TestRequests(t *testing.T) {
 	if _, err := client.Add(t.Context(), 1); !errors.Is(err, ErrRefused) {
 		t.Errorf("add what cannot be: %v", err)
 	}
+	if all, err := client.Sources(t.Context()); err != nil || len(all) != 1 || all[0].PID != 7 || all[0].Command != "talker" || all[0].Events != 3 {
+		t.Errorf("sources: %+v, %v", all, err)
+	}
 	if all, err := client.Probes(t.Context()); err != nil || len(all) != 1 || all[0].Event != "callback_start" || all[0].CostNs != 620 {
 		t.Errorf("probes: %+v, %v", all, err)
 	}

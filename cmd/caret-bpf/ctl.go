@@ -20,7 +20,7 @@ func ctlCommand() command {
 		name: "ctl", arguments: "COMMAND", summary: "ask and drive running recordings that have --control",
 		examples: []string{"caret-bpf ctl list", "caret-bpf ctl flush", "caret-bpf ctl stop --socket /tmp/recording.sock"},
 		subcommands: []command{
-			ctlListCommand(), ctlStatusCommand(), ctlStartCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlRotateCommand(),
+			ctlListCommand(), ctlSourcesCommand(), ctlStatusCommand(), ctlStartCommand(), ctlFlushCommand(), ctlSnapshotCommand(), ctlRotateCommand(),
 			ctlSettingsCommand(), ctlSetCommand(), ctlTargetsCommand(), ctlAddCommand(), ctlRemoveCommand(),
 			ctlProbesCommand(), ctlTriggersCommand(), ctlFireCommand(), ctlStopCommand(),
 		},

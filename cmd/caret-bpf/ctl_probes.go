@@ -14,7 +14,11 @@ import (
 )
 
 func ctlProbesCommand() command {
-	made := ctlRequestCommand("probes", "list where a recording probes processes now", (*control.Client).Probes, (*ctlFlags).printProbes)
+	return withWideFlag(ctlRequestCommand("probes", "list where a recording probes processes now", (*control.Client).Probes, (*ctlFlags).printProbes))
+}
+
+// withWideFlag is for a command that prints a table.
+func withWideFlag(made command) command {
 	define := made.define
 	made.define = func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 		run := define(flags)

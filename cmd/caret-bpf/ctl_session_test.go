@@ -76,6 +76,16 @@ func TestASessionByCtl(t *testing.T) {
 	if pids, _, _ := targets("targets"); !slices.Equal(pids, []int{leaves.PID()}) {
 		t.Errorf("recorded are %v", pids)
 	}
+	var sources control.Sources
+	c.ask(&sources, "sources")
+	for _, node := range []*standin.Process{leaves, comes} {
+		if !slices.ContainsFunc(sources.Sources, func(s control.Source) bool { return int(s.PID) == node.PID() && s.Events > 0 }) {
+			t.Errorf("process %d could be recorded, and the sources are %+v", node.PID(), sources.Sources)
+		}
+		if code, out, _ := c.run(t.Context(), "ctl", "sources"); code != exitSuccess || !strings.Contains(out, strconv.Itoa(node.PID())) {
+			t.Errorf("exit code %d: %d is not among %s", code, node.PID(), out)
+		}
+	}
 	both, adding, added := targets("add", strconv.Itoa(comes.PID()))
 	if len(both) != 2 {
 		t.Errorf("recorded are %v", both)

@@ -106,18 +106,23 @@ func listProcesses(ctx context.Context, c console, found []*target.Process, asJS
 	if asJSON {
 		return report.WriteJSON(c.out, processes)
 	}
-	if len(processes) == 0 {
-		fmt.Fprintln(c.out, noProcess)
-		return nil
+	printSources(c.out, processes)
+	return nil
+}
+
+// printSources prints the processes that can be recorded.
+func printSources(w *output, sources []control.Source) {
+	if len(sources) == 0 {
+		fmt.Fprintln(w, noProcess)
+		return
 	}
 	var rows [][]string
-	for _, p := range processes {
+	for _, s := range sources {
 		rows = append(rows, []string{
-			strconv.Itoa(int(p.PID)), p.Command, report.Text(p.Distro), report.Text(p.RMW), strconv.Itoa(p.Events), strconv.Itoa(len(p.Missing)),
+			strconv.Itoa(int(s.PID)), s.Command, report.Text(s.Distro), report.Text(s.RMW), strconv.Itoa(s.Events), strconv.Itoa(len(s.Missing)),
 		})
 	}
-	printTable(c.out, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
-	return nil
+	printTable(w, []string{"PID>", "COMMAND", "DISTRO", "RMW", "EVENTS>", "MISSING>"}, rows)
 }
 
 func closeAll(found []*target.Process) {
