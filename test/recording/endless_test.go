@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// callbacksOfADay are those of a system with 250 callbacks a second, each of which takes a message and publishes one.
-	callbacksOfADay = 24 * 60 * 60 * 250
+	// callbacksOfADay are those of a system with a hundred callbacks a second, each of which takes a message and publishes one.
+	callbacksOfADay = 24 * 60 * 60 * 100
 	// messagesAround are those that busy publishes outside of callbacks: they go round from then on.
 	messagesAround = 8
 	// flat is by which part the mean of what a recorder uses may grow from the first half of a day to the second one.

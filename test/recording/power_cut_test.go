@@ -62,7 +62,8 @@ func cutPower(t *testing.T, disk *disk, times int) {
 	if callbacks == 0 {
 		t.Error("nothing was ever recorded")
 	}
-	t.Logf("the power was cut %d times: %d closed segments, %d callbacks that had been flushed", len(cuts), segments, callbacks)
+	tried(t, len(cuts))
+	t.Logf("%d closed segments, %d callbacks that had been flushed", segments, callbacks)
 }
 
 // powerCut is a recording that lost its disk.

@@ -318,7 +318,9 @@ func TestTriggersDoNotLeak(t *testing.T) {
 	}
 	made(20)
 	before, memoryBefore := open(), memory()
-	made(often(60, 1000))
+	times := often(60, 1000)
+	made(times)
+	tried(t, times)
 	after, memoryAfter := open(), memory()
 	t.Logf("%d descriptors and %d MiB, before there were %d and %d", after, memoryAfter>>20, before, memoryBefore>>20)
 	if after > before+5 {
