@@ -7,21 +7,30 @@ from typing import Iterator
 
 from caret_analyze.plot import Plot
 
+# Plots of so many paths are made: drawing takes caret_analyze longer than all its answers.
+PATHS = 3
+
+
+def ended(records) -> int:
+    """How many records have the last column: that of a lost message has not."""
+    return sum(records.columns[-1] in record.columns for record in records.data)
+
 
 def made(app) -> Iterator[tuple[str, object, int | None]]:
-    """All kinds of plots of all that has records, with how many values each has at least: a latency for each record.
-    It is None where caret_analyze does not tell the values."""
-    paths = [p for p in app.paths if len(p.to_records()) > 1]
+    """All kinds of plots of what has records, with how many values each has at least: a latency for each record that
+    has its end. It is None where caret_analyze does not tell the values."""
+    paths = [p for p in app.paths if len(p.to_records()) > 1][:PATHS]
     for kind, of in (("callback", app.callbacks), ("communication", app.communications)):
         targets = [one for one in of if len(one.to_records()) > 1]
         if not targets:
             continue
-        least = {"period": 1, "frequency": 1, "latency": max(len(one.to_records()) for one in targets)}
+        least = {"period": 1, "frequency": 1, "latency": max(ended(one.to_records()) for one in targets)}
         for measure, values in least.items():
             yield f"{kind}_{measure}_timeseries", getattr(Plot, f"create_{measure}_timeseries_plot")(*targets), values
             yield f"{kind}_{measure}_histogram", getattr(Plot, f"create_{measure}_histogram_plot")(*targets), None
-    # caret_analyze does not draw the scheduling of callbacks some of which have never run.
-    groups = [g for g in app.callback_groups if g.callbacks and all(len(c.to_records()) for c in g.callbacks)]
+    # caret_analyze cannot draw the scheduling of callbacks that have never run, and does not end with timers of period 0.
+    groups = [g for g in app.callback_groups if g.callbacks
+              and all(len(c.to_records()) and getattr(c, "period_ns", None) != 0 for c in g.callbacks)]
     if groups:
         yield "callback_scheduling", Plot.create_callback_scheduling_plot(groups), None
     for path in paths:

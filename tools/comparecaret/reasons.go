@@ -33,6 +33,7 @@ func reasons() []explanation {
 		{name: "second publish", explains: isSecondPublish},
 		{name: "first flow", explains: isFirstFlow},
 		{name: "first flow", explains: isBeforeFirstFlow},
+		{name: "first flow", explains: isBehindAnotherMessage},
 	}
 }
 
@@ -184,4 +185,19 @@ func isFirstFlow(q question, e *evidence, d difference) bool {
 // isBeforeFirstFlow: caret_analyze's delays have the first output, too, which is no flow of caret-bpf's that has cases.
 func isBeforeFirstFlow(q question, e *evidence, d difference) bool {
 	return q.name == delays && d.onlyCaret && !slices.ContainsFunc(e.ours[d.of], func(r row) bool { return !before(d.end, r.end) })
+}
+
+// isBehindAnotherMessage: caret_analyze's first output is one to which the publish of another message led. So it has
+// cases of the next one, which is the first of caret-bpf's.
+func isBehindAnotherMessage(q question, e *evidence, d difference) bool {
+	if q.name != responseTimes || !d.onlyCaret ||
+		slices.ContainsFunc(e.ours[d.of], func(r row) bool { return !before(d.end, r.end) }) {
+		return false
+	}
+	for path := range e.ofAnother {
+		if path.of == d.of && before(path.end, d.end) {
+			return true
+		}
+	}
+	return false
 }

@@ -16,6 +16,7 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		messages    []row
 		passes      bool
 		inFile      map[string]map[string]bool
+		others      map[pathEnds]bool // of caret_analyze, that lead through a publish of another message
 		want        map[reason]int
 		unexplained int
 	}{
@@ -206,6 +207,18 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 			ours:     []row{{of: "p", begin: "40", end: "60"}},
 			want:     map[reason]int{"first flow": 1}, unexplained: 1,
 		},
+		"the first output is that of another message": {
+			question: responseTimes,
+			caret:    []row{{of: "p", begin: "20", rest: "best", end: "45"}, {of: "p", begin: "50", rest: "best", end: "65"}},
+			ours:     []row{{of: "p", begin: "50", rest: "best", end: "65"}},
+			others:   map[pathEnds]bool{{"p", "9", "40"}: true},
+			want:     map[reason]int{"first flow": 1},
+		},
+		"that of another path is": {
+			question: responseTimes,
+			caret:    []row{{of: "p", begin: "20", rest: "best", end: "45"}},
+			others:   map[pathEnds]bool{{"o", "9", "40"}: true, {"p", "21", "46"}: true}, unexplained: 1,
+		},
 		"a path goes through a node's callback and its publish": {
 			question: paths,
 			caret:    []row{{of: "p", begin: "10", rest: "20 25", end: "40"}}, unexplained: 1,
@@ -214,7 +227,7 @@ func TestOnlyWhatHasAKnownReasonIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			known := evidence{
-				passesVariables: test.passes, inFile: test.inFile,
+				passesVariables: test.passes, inFile: test.inFile, ofAnother: test.others,
 				endless: map[string]bool{"990": true},
 				lives:   lives{"/t /b": {{from: "100", to: "200"}, {from: "300"}}},
 				madeIn:  map[string]string{"530": "520", "550": "500", "560": "500", "710": "700", "920": ""},
