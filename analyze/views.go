@@ -18,8 +18,8 @@ import (
 //go:embed views.sql
 var questionViews string
 
-// delayViews ask where the time before callbacks went. They need what only DuckDB has: joins by the nearest time, and
-// windows whose length depends on the row.
+// delayViews ask where the time before callbacks went, and who preempted them. What happened last until an instant is
+// found by windows: the SQL of engines differs where they can join by the nearest time at all.
 //
 //go:embed views_delay.sql
 var delayViews string
@@ -44,9 +44,9 @@ func Views(d *trace.Dataset) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("views of %s: %w", d.Dir(), err)
 	}
-	questions, err := duckDB.Render(questionViews, viewActions(duckDB))
+	questions, err := renderViews(duckDB)
 	if err != nil {
-		return "", fmt.Errorf("views for DuckDB: %w", err)
+		return "", err
 	}
 	var sql strings.Builder
 	sql.WriteString("-- Views of a caret-bpf dataset for DuckDB. Times are Unix nanoseconds; those named …_time are typed.\n\n")
@@ -59,20 +59,36 @@ func Views(d *trace.Dataset) (string, error) {
 		groups, _ := trace.Groups(context.Background(), d, table.Name) // a damaged segment says nothing; DuckDB will complain about it
 		sql.WriteString(tableView(table, dir, len(segments) > 0, groups))
 	}
-	sql.WriteString(questions + "\n" + delayViews)
+	sql.WriteString(questions)
 	return sql.String(), nil
 }
+
+// renderViews are the views that ask questions, in a dialect.
+func renderViews(to *dialect.Dialect) (string, error) {
+	questions, err := to.Render(questionViews+"\n"+delayViews, viewActions(to))
+	if err != nil {
+		return "", fmt.Errorf("views for %s: %w", to.Engine, err)
+	}
+	return questions, nil
+}
+
+// mostBehind bounds how many callbacks of a thread are looked through for the one that ran longest before another one.
+// Trino makes no longer sequences.
+const mostBehind = 10_000
 
 // viewActions are what the templates of views ask about tables: columns "table" "alias" "x"… names the columns of a
 // table's view but for x…, as of an alias if that is not "".
 func viewActions(to *dialect.Dialect) template.FuncMap {
-	return template.FuncMap{"columns": func(table, alias string, but ...string) (string, error) {
-		names, err := viewColumns(table, but...)
-		if alias == "" || err != nil {
-			return strings.Join(names, ", "), err
-		}
-		return to.Of(alias, names...), nil
-	}}
+	return template.FuncMap{
+		"columns": func(table, alias string, but ...string) (string, error) {
+			names, err := viewColumns(table, but...)
+			if alias == "" || err != nil {
+				return strings.Join(names, ", "), err
+			}
+			return to.Of(alias, names...), nil
+		},
+		"mostBehind": func() int { return mostBehind },
+	}
 }
 
 // viewColumns names the columns of a table's view but for some.

@@ -30,8 +30,8 @@ func ViewsFileIn(name string) string {
 }
 
 // ViewsIn returns the views of a dataset in a dialect of SQL, which is one of Dialects. For DuckDB they are those of
-// Views. For others they are the same but for those of the time before callbacks, and a table needs a declaration. They
-// cannot show datasets of formats 1 and 2 (ErrOldFormat), and not those whose path the engine takes for a pattern.
+// Views. For others they are the same, and a table needs a declaration. They cannot show datasets of formats 1 and 2
+// (ErrOldFormat), and not those whose path the engine takes for a pattern.
 func ViewsIn(d *trace.Dataset, name string) (string, error) {
 	to := dialect.ByName(name)
 	if to == nil {
@@ -59,9 +59,9 @@ func ViewsIn(d *trace.Dataset, name string) (string, error) {
 		}
 		sql.WriteString(view)
 	}
-	questions, err := to.Render(questionViews, viewActions(to))
+	questions, err := renderViews(to)
 	if err != nil {
-		return "", fmt.Errorf("views for %s: %w", to.Engine, err)
+		return "", err
 	}
 	sql.WriteString(questions)
 	return sql.String(), nil

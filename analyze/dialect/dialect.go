@@ -35,6 +35,8 @@ type Dialect struct {
 	some     string          // one value of a group that is not null
 	rank     string          // of an expression, a share, thousandths: the nearest-rank percentile
 	divided  string          // of two integers, truncated
+	last     string          // value of a window that is not null, of an expression
+	each     string          // integer of two, both included, under a name: behind a table of which they are columns
 	time     string          // of Unix nanoseconds
 	escape   *strings.Replacer
 	identify string // of a name that is a column's
@@ -54,6 +56,7 @@ var all = []*Dialect{
 		types:  map[Type]string{Boolean: "BOOLEAN", Integer: "INTEGER", BigInt: "BIGINT", Double: "DOUBLE", Text: "VARCHAR"},
 		create: "CREATE OR REPLACE VIEW %s AS", cast: "%s::%s",
 		some: "any_value(%s)", rank: "quantile_disc(%[1]s, %[2]s)", divided: "(%s // %s)",
+		last: "last_value(%s IGNORE NULLS)", each: "CROSS JOIN LATERAL (SELECT unnest(generate_series(%s, %s)) AS %s) each_number",
 		time: "make_timestamp_ns(%s)", escape: doubledQuotes, identify: `"`, files: duckDBFiles, inOrder: true,
 	},
 	{
@@ -63,7 +66,8 @@ var all = []*Dialect{
 		some:    "any_value(%s, true)",
 		rank:    "get(sort_array(collect_list(%[1]s)), CAST((count(%[1]s) * %[3]d + 999) div 1000 AS INT) - 1)",
 		divided: "(%s div %s)",
-		time:    "timestamp_micros(%s div 1000)", escape: backslashes, identify: "`", files: sparkFiles, inOrder: true,
+		last:    "last_value(%s, true)", each: "LATERAL VIEW explode(sequence(%s, %s)) each_number AS %s",
+		time: "timestamp_micros(%s div 1000)", escape: backslashes, identify: "`", files: sparkFiles, inOrder: true,
 	},
 	{
 		Name: "clickhouse", Engine: "ClickHouse",
@@ -77,7 +81,8 @@ var all = []*Dialect{
 		some:     "any_value(%s)",
 		rank:     "CASE WHEN count(%[1]s) > 0 THEN arraySort(groupArray(%[1]s))[intDiv(count(%[1]s) * %[3]d + 999, 1000)] END",
 		divided:  "intDiv(%s, %s)",
-		time:     "fromUnixTimestamp64Nano(%s, 'UTC')", escape: backslashes, renames: true, identify: `"`, files: clickHouseFiles,
+		last:     "anyLast(%s)", each: "ARRAY JOIN range(toUInt64(assumeNotNull(%[1]s)), toUInt64(assumeNotNull(%[2]s)) + 1) AS %[3]s",
+		time: "fromUnixTimestamp64Nano(%s, 'UTC')", escape: backslashes, renames: true, identify: `"`, files: clickHouseFiles,
 	},
 	{
 		Name: "trino", Engine: "Trino",
@@ -86,7 +91,8 @@ var all = []*Dialect{
 		some:    "any_value(%s)",
 		rank:    "element_at(array_sort(array_agg(%[1]s) FILTER (WHERE %[1]s IS NOT NULL)), (count(%[1]s) * %[3]d + 999) / 1000)",
 		divided: "(%s / %s)",
-		time:    "from_unixtime_nanos(%s)", escape: doubledQuotes, identify: `"`, files: trinoFiles,
+		last:    "last_value(%s) IGNORE NULLS", each: "CROSS JOIN UNNEST(sequence(%s, %s)) AS each_number (%s)",
+		time: "from_unixtime_nanos(%s)", escape: doubledQuotes, identify: `"`, files: trinoFiles,
 		Before: `-- They need a schema of a catalog with the connector hive, named by USE or --schema, and in its configuration
 -- hive.non-managed-table-writes-enabled=true, for a lake hive.recursive-directories=true (else it seems empty), and for files on the server's own disk
 -- fs.native-local.enabled=true and local.location=/.

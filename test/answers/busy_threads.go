@@ -1,4 +1,4 @@
-package duckdb
+package answers
 
 import (
 	"cmp"
@@ -151,14 +151,21 @@ func (s *busySystem) receives(node int, at, source int64) *trace.Callback {
 		}
 		s.idle(t, min(at+1000, t.now+400_000))
 	}
+	if s.seldom(100) { // it has much else to do
+		for range s.upTo(100) {
+			s.idle(t, t.now)
+			s.run(t, node, trace.Callback{Callback: busyTimer(node), Kind: trace.KindTimer, Period: trace.Some(3 * busyPeriod)})
+		}
+	}
 	return s.run(t, node, trace.Callback{
 		Callback: busyReceiver(node), Kind: trace.KindSubscription, SubscriptionHandle: busySubscription(node), TopicName: busyTopic[node-1],
 		SourceTimestamp: trace.Some(source), RMWTakeTimestamp: trace.Some(t.now - 1), PublisherGID: busyGIDs[node-1],
 	})
 }
 
-// busyDataset writes what happened in that many periods of the sensor.
-func busyDataset(t *testing.T, periods int64) *trace.Dataset {
+// BusyDataset writes what happened in that many periods of the sensor of a made-up system, which was recorded with all
+// times off the CPU.
+func BusyDataset(t *testing.T, periods int64) *trace.Dataset {
 	t.Helper()
 	s := &busySystem{random: rand.New(rand.NewPCG(7, 18))}
 	for node := range s.threads {
