@@ -64,6 +64,8 @@ func (f *facts) write(ctx context.Context, attributes map[string]string, paths [
 	for _, pass := range []func(context.Context, *outputs) error{
 		f.readCallbacks, f.readMessages, f.readLosses,
 		func(ctx context.Context, o *outputs) error { return f.readPaths(ctx, o, paths, options) },
+		func(ctx context.Context, o *outputs) error { return f.readResponses(ctx, o, paths, options) },
+		f.readNodes, f.readServices,
 		func(_ context.Context, o *outputs) error { return f.tellAttributes(o, attributes) },
 		func(_ context.Context, o *outputs) error { return f.tellCallbacks(o) },
 	} {

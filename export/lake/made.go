@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // Made takes the rows of a recording that was never recorded, in order of time: for lakes that are made up.
@@ -14,6 +16,9 @@ type Made struct {
 	Messages   *MadeTable[MessageFact]
 	Paths      *MadeTable[PathFact]
 	Hops       *MadeTable[HopFact]
+	Responses  *MadeTable[ResponseFact]
+	Nodes      *MadeTable[NodeFact]
+	Services   *MadeTable[ServiceFact]
 	Losses     *MadeTable[Loss]
 	Attributes *MadeTable[RecordingAttribute]
 	Infos      *MadeTable[CallbackInfo]
@@ -71,7 +76,9 @@ func stageMade(part *partition, s *staging, fill func(*Made) (RecordingRow, erro
 	m := &Made{
 		Callbacks: made[CallbackFact](TableCallbackFact, part, s.create, &tables), Messages: made[MessageFact](TableMessageFact, part, s.create, &tables),
 		Paths: made[PathFact](TablePathFact, part, s.create, &tables), Hops: made[HopFact](TableHopFact, part, s.create, &tables),
-		Losses: made[Loss](TableLoss, part, s.create, &tables), Attributes: made[RecordingAttribute](TableRecordingAttribute, part, s.create, &tables),
+		Responses: made[ResponseFact](TableResponseFact, part, s.create, &tables), Nodes: made[NodeFact](TableNodeFact, part, s.create, &tables),
+		Services: made[ServiceFact](TableServiceFact, part, s.create, &tables),
+		Losses:   made[Loss](TableLoss, part, s.create, &tables), Attributes: made[RecordingAttribute](TableRecordingAttribute, part, s.create, &tables),
 		Infos: made[CallbackInfo](TableCallbackInfo, part, s.create, &tables),
 	}
 	row, err := fill(m)
@@ -95,6 +102,8 @@ func stageMade(part *partition, s *staging, fill func(*Made) (RecordingRow, erro
 			row.Callbacks += files[i].Rows
 		case strings.HasPrefix(files[i].Name, TableMessageFact+"/"):
 			row.Messages += files[i].Rows
+		case strings.HasPrefix(files[i].Name, TableNodeFact+"/"):
+			row.NodeRows = trace.Some(row.NodeRows.Value + files[i].Rows)
 		}
 	}
 	last := made[RecordingRow](TableRecording, part, s.create, &tables)

@@ -348,7 +348,7 @@ func (p *publishing) row(ctx context.Context, f *facts, span trace.Span, known b
 	row := RecordingRow{
 		Host: f.host, Format: FormatVersion, Damaged: int64(len(p.manifest.Damaged)), Missing: p.missing, Paths: p.manifest.Paths, Lost: f.lost, Unarmed: f.unarmed,
 		Callbacks: f.rowsOf(TableCallbackFact), Messages: f.rowsOf(TableMessageFact), Files: int64(len(f.files)),
-		Processes: int64(len(f.query.Architecture.Processes)), Nodes: int64(len(f.query.Architecture.Nodes)),
+		NodeRows: trace.Some(f.rowsOf(TableNodeFact)), Processes: int64(len(f.query.Architecture.Processes)), Nodes: int64(len(f.query.Architecture.Nodes)),
 	}
 	for i := range f.files {
 		row.Rows += f.files[i].Rows

@@ -158,6 +158,7 @@ func TestFactsAreTheAnswers(t *testing.T) {
 				compareCallbacks(t, dir, q)
 				compareCommunications(t, dir, q)
 				ways += comparePaths(t, dir, q)
+				compareAnswers(t, dir, q)
 				compareOthers(t, dir, d, q, result)
 			})
 		}
@@ -388,7 +389,8 @@ func compareOthers(t *testing.T, dir string, d *trace.Dataset, q *analyze.Query,
 	}
 	for column, want := range map[string]int64{
 		"rows": rows, "files": files, "bytes": result.Bytes, "callbacks": int64(len(rowsOf(t, dir, TableCallbackFact))), "messages": int64(len(rowsOf(t, dir, TableMessageFact))),
-		"nodes": int64(len(q.Architecture.Nodes)), "processes": int64(len(q.Architecture.Processes)), "damaged_segments": 0, "format": FormatVersion,
+		"node_rows": int64(len(rowsOf(t, dir, TableNodeFact))),
+		"nodes":     int64(len(q.Architecture.Nodes)), "processes": int64(len(q.Architecture.Processes)), "damaged_segments": 0, "format": FormatVersion,
 	} {
 		if got := r.number(column).Value; got != want {
 			t.Errorf("%s is %d, want %d", column, got, want)

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"github.com/caret-bpf/caret-bpf/analyze"
+	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
@@ -15,6 +16,9 @@ const (
 	TableMessageFact        = "message_fact"
 	TableHopFact            = "hop_fact"
 	TablePathFact           = "path_fact"
+	TableResponseFact       = "response_fact"
+	TableNodeFact           = "node_fact"
+	TableServiceFact        = "service_fact"
 	TableLoss               = "loss"
 	TableRecordingAttribute = "recording_attribute"
 	TableCallbackInfo       = "callback_info"
@@ -110,6 +114,48 @@ type PathFact struct {
 	Latency  trace.Optional[int64] `column:"latency,smaller" doc:"from begin to end"`
 }
 
+// ResponseFact is one response time of a path.
+type ResponseFact struct {
+	Path    string                   `column:"path" doc:"name of the path"`
+	Kind    analyze.ResponseTimeCase `column:"kind" doc:"best, worst or worst_with_external_latency, each once a flow; all: once an input"`
+	Begin   int64                    `column:"begin_timestamp" doc:"from when on it counts"`
+	End     int64                    `column:"end_timestamp" doc:"the output"`
+	Latency int64                    `column:"latency" doc:"from begin to end"`
+}
+
+// NodeFact is one output of a node with the input that it was made of, an input that led to none, or an output of a
+// chain of several callbacks that came from none.
+type NodeFact struct {
+	Host              string                `column:"host,null" doc:"name of the machine"`
+	PID               int32                 `column:"pid" doc:"process ID in the recorder's PID namespace"`
+	Node              string                `column:"node_name,null" doc:"node, namespace included"`
+	SubscriptionTopic string                `column:"subscription_topic_name,null" doc:"topic of the input"`
+	PublisherTopic    string                `column:"publisher_topic_name,null" doc:"topic of the output"`
+	Context           system.ContextType    `column:"context,null" doc:"how outputs were found to belong to inputs"`
+	Input             trace.Optional[int64] `column:"callback_start_timestamp" doc:"start of the callback that got the input, or take of a polled one; null without an input"`
+	InputEnd          trace.Optional[int64] `column:"callback_end_timestamp" doc:"end of that callback"`
+	OutputStart       trace.Optional[int64] `column:"publish_callback_start_timestamp" doc:"start of the callback that published"`
+	Publish           trace.Optional[int64] `column:"publish_timestamp" doc:"when the output was published; null without an output"`
+	Latency           trace.Optional[int64] `column:"latency,smaller" doc:"from input to publish"`
+}
+
+// ServiceFact is one call of a service or an action. A side that was not recorded is null.
+type ServiceFact struct {
+	Host           string                `column:"host,null" doc:"name of the machine"`
+	Service        string                `column:"service_name,null" doc:"service"`
+	ClientNode     string                `column:"client_node,null" doc:"node of the client"`
+	ClientPID      trace.Optional[int32] `column:"client_pid" doc:"its process"`
+	ServerNode     string                `column:"server_node,null" doc:"node of the service"`
+	ServerPID      trace.Optional[int32] `column:"server_pid" doc:"its process"`
+	ClientGID      string                `column:"client_gid,null" doc:"what the middleware knows the client by"`
+	SequenceNumber int64                 `column:"sequence_number" doc:"number of the client's request"`
+	RequestSent    trace.Optional[int64] `column:"request_sent_timestamp" doc:"each step is null if it was not seen"`
+	RequestTaken   trace.Optional[int64] `column:"request_taken_timestamp" doc:"when the service took it"`
+	ResponseSent   trace.Optional[int64] `column:"response_sent_timestamp" doc:"when the service answered"`
+	ResponseTaken  trace.Optional[int64] `column:"response_taken_timestamp" doc:"when the client took the answer"`
+	Latency        trace.Optional[int64] `column:"latency,smaller" doc:"from request_sent to response_taken"`
+}
+
 // Loss is a row of the dataset's table of that name.
 type Loss struct {
 	trace.Loss
@@ -154,6 +200,7 @@ type RecordingRow struct {
 	Nodes     int64                 `column:"nodes" doc:"nodes"`
 	Callbacks int64                 `column:"callbacks" doc:"rows of callback_fact"`
 	Messages  int64                 `column:"messages" doc:"rows of message_fact"`
+	NodeRows  trace.Optional[int64] `column:"node_rows" doc:"rows of node_fact; null if it was published before there was this table, and service_fact and response_fact"`
 	Lost      int64                 `column:"lost" doc:"records that were lost while recording"`
 	Unarmed   int64                 `column:"unarmed" doc:"rows of loss that say that a file was mapped while it was not probed"`
 	Damaged   int64                 `column:"damaged_segments" doc:"segments that could not be read: what they held is missing"`

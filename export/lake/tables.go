@@ -26,7 +26,8 @@ type Column struct {
 func Tables() []Table {
 	return []Table{
 		tableOf[RecordingRow](TableRecording), tableOf[CallbackFact](TableCallbackFact), tableOf[MessageFact](TableMessageFact),
-		tableOf[PathFact](TablePathFact), tableOf[HopFact](TableHopFact), tableOf[CallbackInfo](TableCallbackInfo),
+		tableOf[PathFact](TablePathFact), tableOf[HopFact](TableHopFact), tableOf[ResponseFact](TableResponseFact),
+		tableOf[NodeFact](TableNodeFact), tableOf[ServiceFact](TableServiceFact), tableOf[CallbackInfo](TableCallbackInfo),
 		tableOf[Loss](TableLoss), tableOf[RecordingAttribute](TableRecordingAttribute),
 	}
 }

@@ -22,6 +22,7 @@ func OfLake(t *testing.T, d *trace.Dataset, recording, vehicle string, paths fun
 	}
 	all := []Answer{
 		lakeCallbackLatency(t, query()), callbackWhy(t, query()), lakeCommunicationLatency(t, query()), pathLatency(t, query(), paths, options),
+		responseTime(t, query(), paths, options), lakeNodeLatency(t, query()), lakeServiceLatency(t, query()),
 		period(t, query()), frequency(t, query()), lossSummary(t, query()),
 	}
 	for i := range all {
@@ -96,6 +97,67 @@ func pathLatency(t *testing.T, q *analyze.Query, find func(*analyze.Query) ([]*s
 		View:  "path_latency",
 		Query: "SELECT path, hop, count, min, mean, p50, p90, p99, p99_9, max FROM path_latency",
 		Want:  want,
+	}
+}
+
+func responseTime(t *testing.T, q *analyze.Query, find func(*analyze.Query) ([]*system.Path, error), options analyze.PathOptions) Answer {
+	t.Helper()
+	paths, err := find(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := q.ResponseTime(t.Context(), paths, options, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, r := range results {
+		if r.Count > 0 {
+			want = append(want, Line(r.Path, r.Case, r.Count, r.Min, r.Mean, r.P50, r.P90, r.P99, r.P999, r.Max))
+		}
+	}
+	return Answer{
+		View:  "response_time",
+		Query: "SELECT path, kind, count, min, mean, p50, p90, p99, p99_9, max FROM response_time",
+		Want:  want,
+	}
+}
+
+func lakeNodeLatency(t *testing.T, q *analyze.Query) Answer {
+	t.Helper()
+	results, err := q.NodeLatency(t.Context(), analyze.LinkOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, r := range results {
+		if r.Count+r.Unused+r.WithoutInput > 0 {
+			want = append(want, Line(r.Node, r.PID, r.SubscriptionTopic, r.PublisherTopic, r.Context, r.Count, r.Min, r.Mean, r.P50, r.P90, r.P99, r.P999, r.Max, r.Unused, r.WithoutInput))
+		}
+	}
+	return Answer{
+		View: "node_latency",
+		Query: `SELECT node_name, pid, subscription_topic_name, publisher_topic_name, context, count, min, mean, p50, p90, p99, p99_9, max, unused, without_input
+			FROM node_latency`,
+		Want: want,
+	}
+}
+
+func lakeServiceLatency(t *testing.T, q *analyze.Query) Answer {
+	t.Helper()
+	results, err := q.ServiceLatency(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, r := range results {
+		want = append(want, Line(r.Service, r.ClientNode, r.ClientPID, r.ServerNode, r.ServerPID, r.Part, r.Count, r.Min, r.Mean, r.P50, r.P90, r.P99, r.P999, r.Max, r.Unanswered))
+	}
+	return Answer{
+		View: "service_latency",
+		Query: `SELECT service_name, coalesce(client_node_name, ''), coalesce(client_pid, 0), coalesce(server_node_name, ''), coalesce(server_pid, 0), part,
+			count, min, mean, p50, p90, p99, p99_9, max, unanswered FROM service_latency`,
+		Want: want,
 	}
 }
 

@@ -51,6 +51,45 @@ SELECT {{keys}}, path, hop, kind, name, count(latency) AS count, min(latency) AS
 FROM way
 GROUP BY {{keys}}, path, hop, kind, name{{done}}
 
+-- caret-bpf latency response-time: of the paths that were published.
+{{create "response_time"}}
+SELECT {{keys}}, path, kind, count(latency) AS count, min(latency) AS min, {{mean "latency"}} AS mean,
+       {{percentile "latency" "0.5"}} AS p50, {{percentile "latency" "0.9"}} AS p90, {{percentile "latency" "0.99"}} AS p99,
+       {{percentile "latency" "0.999"}} AS p99_9, max(latency) AS max
+FROM response_fact
+GROUP BY {{keys}}, path, kind{{done}}
+
+-- caret-bpf latency node. unused are inputs that led to no output, without_input are outputs that came from no input.
+{{create "node_latency"}}
+SELECT {{keys}}, host, node_name, pid, subscription_topic_name, publisher_topic_name, context,
+       count(latency) AS count, min(latency) AS min, {{mean "latency"}} AS mean,
+       {{percentile "latency" "0.5"}} AS p50, {{percentile "latency" "0.9"}} AS p90, {{percentile "latency" "0.99"}} AS p99,
+       {{percentile "latency" "0.999"}} AS p99_9, max(latency) AS max,
+       count(CASE WHEN publish_timestamp IS NULL THEN 1 END) AS unused, count(CASE WHEN callback_start_timestamp IS NULL THEN 1 END) AS without_input
+FROM node_fact
+GROUP BY {{keys}}, host, node_name, pid, subscription_topic_name, publisher_topic_name, context{{done}}
+
+-- caret-bpf latency service: of the parts of calls. unanswered are those of which the begin was seen, and not the end.
+{{create "service_latency"}}
+WITH part AS (
+  SELECT {{keys}}, host, service_name, client_node, client_pid, server_node, server_pid, 'call' AS part,
+         request_sent_timestamp AS begin_timestamp, response_taken_timestamp AS end_timestamp FROM service_fact
+  UNION ALL
+  SELECT {{keys}}, host, service_name, client_node, client_pid, server_node, server_pid, 'request', request_sent_timestamp, request_taken_timestamp FROM service_fact
+  UNION ALL
+  SELECT {{keys}}, host, service_name, client_node, client_pid, server_node, server_pid, 'server', request_taken_timestamp, response_sent_timestamp FROM service_fact
+  UNION ALL
+  SELECT {{keys}}, host, service_name, client_node, client_pid, server_node, server_pid, 'response', response_sent_timestamp, response_taken_timestamp FROM service_fact
+), timed AS (
+  SELECT part.*, end_timestamp - begin_timestamp AS latency FROM part WHERE begin_timestamp IS NOT NULL
+)
+SELECT {{keys}}, host, service_name, client_node AS client_node_name, client_pid, server_node AS server_node_name, server_pid, part,
+       count(latency) AS count, min(latency) AS min, {{mean "latency"}} AS mean,
+       {{percentile "latency" "0.5"}} AS p50, {{percentile "latency" "0.9"}} AS p90, {{percentile "latency" "0.99"}} AS p99,
+       {{percentile "latency" "0.999"}} AS p99_9, max(latency) AS max, count(*) - count(latency) AS unanswered
+FROM timed
+GROUP BY {{keys}}, host, service_name, client_node, client_pid, server_node, server_pid, part{{done}}
+
 -- caret-bpf period, of callbacks, without how late timers were.
 {{create "period"}}
 WITH started AS (
