@@ -64,10 +64,8 @@ test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded 
 	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./test/recording
 
 .PHONY: soak
-soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour; writes its table of trials. TRIALS="FILE…" what go test -json printed of others
-	set -o pipefail; CARET_BPF_SOAK=1 $(GO) test ./test/recording -count=1 -json -timeout 3h -run '^Test(KilledAtAnyMoment|StoppedRecorder|StarvedRecorder|EndlessRecording|TriggersDoNotLeak|OverloadIsAccountedFor|DiskFull|SlowDisk|PowerCut|Expectations|ManyEvents)$$' | tee build/soak.json
-	set -o pipefail; CARET_BPF_SOAK=1 $(GO) test ./cmd/caret-bpf -count=1 -json -timeout 1h -run "^TestKilled(Publisher|Forwarder)$$" | tee -a build/soak.json
-	$(GO) run ./tools/trials docs/reliability.md build/soak.json $(TRIALS)
+soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour; writes its list of trials. TRIALS="FILE" what go test -json printed of others
+	scripts/soak.sh $(TRIALS)
 
 .PHONY: test-vm
 test-vm: build testdata ## Run the privileged tests on Debian's kernels 6.1, 6.1-rt and 6.12 (preempt=full) in QEMU

@@ -1,7 +1,7 @@
 // Command trials writes which tests of a page were run, how often each has tried what it tests, how often that failed,
 // and how long it took, from what `go test -json` has printed.
 //
-// usage: trials [-on MACHINE] PAGE FILE...
+// usage: trials [-of COMMIT] [-on MACHINE] PAGE FILE...
 package main
 
 import (
@@ -24,19 +24,20 @@ import (
 const block = "trials"
 
 func main() {
+	commit := flag.String("of", "", "the `COMMIT` that was tested (default: the one that is checked out)")
 	machine := flag.String("on", fmt.Sprintf("%d processors, %s", runtime.NumCPU(), runtime.GOARCH), "what kind of `MACHINE` the tests ran on")
 	flag.Parse()
 	if flag.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "usage: trials [-on MACHINE] PAGE FILE...")
+		fmt.Fprintln(os.Stderr, "usage: trials [-of COMMIT] [-on MACHINE] PAGE FILE...")
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), flag.Args()[1:], *machine); err != nil {
+	if err := write(flag.Arg(0), flag.Args()[1:], *commit, *machine); err != nil {
 		fmt.Fprintln(os.Stderr, "trials:", err)
 		os.Exit(1)
 	}
 }
 
-func write(page string, files []string, machine string) error {
+func write(page string, files []string, commit, machine string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -54,9 +55,12 @@ func write(page string, files []string, machine string) error {
 	if err != nil {
 		return err
 	}
-	commit, err := exec.Command("git", "describe", "--always", "--dirty").Output()
-	if err != nil {
-		return fmt.Errorf("git describe: %w", err)
+	if commit == "" {
+		described, err := exec.Command("git", "describe", "--always", "--dirty").Output()
+		if err != nil {
+			return fmt.Errorf("git describe: %w", err)
+		}
+		commit = strings.TrimSpace(string(described))
 	}
 	var system unix.Utsname
 	if err := unix.Uname(&system); err != nil {
@@ -68,7 +72,7 @@ func write(page string, files []string, machine string) error {
 		first += " to " + last
 	}
 	fmt.Fprintf(&content, "%s\n\n", docs.Wrap(fmt.Sprintf("Run on %s, commit %s, Linux %s, %s.",
-		first, strings.TrimSpace(string(commit)), unix.ByteSliceToString(system.Release[:]), machine), ""))
+		first, commit, unix.ByteSliceToString(system.Release[:]), machine), ""))
 	content.WriteString(table(named(string(text)), ran.tests))
 	return docs.Write(page, block, content.Bytes())
 }
