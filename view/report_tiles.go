@@ -22,8 +22,8 @@ const worstShare = 80
 // durationText is a duration as tables show it.
 func durationText(nanoseconds int64) string { return report.Duration(nanoseconds) }
 
-// addTiles adds the upper levels of tiles, level by level, and the exact tiles of what was worst, with the times off the
-// CPU in them. Those of other exact tiles come last.
+// addTiles adds the upper levels of tiles, level by level, and the exact tiles of what was worst, with the times off
+// the CPU in them. Those of other exact tiles come last.
 func (r *reportAnswers) addTiles(ctx context.Context) error {
 	x, err := r.view.readIndex(ctx)
 	if err != nil {

@@ -177,7 +177,7 @@ func TestPageComparesRecordings(t *testing.T) {
 	})
 }
 
-// TestPageComparesWhereTheTimeWent compares the parts of both recordings with the rows that the commands answer of each.
+// TestPageComparesWhereTheTimeWent compares parts of both recordings with the rows that the commands answer of each.
 func TestPageComparesWhereTheTimeWent(t *testing.T) {
 	t.Parallel()
 	before, after := scheduled(t, 5000), scheduled(t, 8000)
