@@ -64,7 +64,7 @@ test-vehicle: build testdata ## Launch 60 stand-ins at once, 20 times, recorded 
 	CARET_BPF_VEHICLE_NODES=60 CARET_BPF_VEHICLE_ROUNDS=20 $(GO) test -count=1 -timeout 12h -run TestAVehicleIsLaunched -v ./test/recording
 
 .PHONY: soak
-soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour; writes its list of trials. TRIALS="FILE" what go test -json printed of others
+soak: build testdata ## Try the faults of docs/reliability.md in their long forms (as root): more than an hour; writes its list of trials. TRIALS="FILE" what go test -json printed of ordinary forms
 	scripts/soak.sh $(TRIALS)
 
 .PHONY: test-vm

@@ -2,7 +2,7 @@
 # Tries the faults of docs/reliability.md in their long forms, as root, and writes its list of trials. What the tests print is
 # kept in build/soak.json.
 #
-# usage: scripts/soak.sh [FILE...]    what `go test -json` has printed of other tests, for the list
+# usage: scripts/soak.sh [FILE...]    what `go test -json` has printed of tests in their ordinary forms, for the list
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

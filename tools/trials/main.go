@@ -1,14 +1,14 @@
 // Command trials writes which tests of a page were run, how often each has tried what it tests, how often that failed,
-// and how long it took, from what `go test -json` has printed.
+// and how long it took, from what `go test -json` has printed: of long forms (CARET_BPF_SOAK), and of ordinary ones.
 //
-// usage: trials [-of COMMIT] [-on MACHINE] PAGE FILE...
+// usage: trials [-of COMMIT] [-on MACHINE] PAGE LONG [ORDINARY...]
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,7 +28,7 @@ func main() {
 	machine := flag.String("on", fmt.Sprintf("%d processors, %s", runtime.NumCPU(), runtime.GOARCH), "what kind of `MACHINE` the tests ran on")
 	flag.Parse()
 	if flag.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "usage: trials [-of COMMIT] [-on MACHINE] PAGE FILE...")
+		fmt.Fprintln(os.Stderr, "usage: trials [-of COMMIT] [-on MACHINE] PAGE LONG [ORDINARY...]")
 		os.Exit(2)
 	}
 	if err := write(flag.Arg(0), flag.Args()[1:], *commit, *machine); err != nil {
@@ -42,18 +42,17 @@ func write(page string, files []string, commit, machine string) error {
 	if err != nil {
 		return err
 	}
-	var output []io.Reader
-	for _, name := range files {
+	ran := results{tests: map[string]*result{}}
+	for i, name := range files {
 		file, err := os.Open(name)
 		if err != nil {
 			return err
 		}
-		defer file.Close()
-		output = append(output, file)
-	}
-	ran, err := parse(io.MultiReader(output...))
-	if err != nil {
-		return err
+		read, err := parse(file, i == 0)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		ran.merge(read)
 	}
 	if commit == "" {
 		described, err := exec.Command("git", "describe", "--always", "--dirty").Output()

@@ -20,8 +20,23 @@ type results struct {
 
 type result struct {
 	trials, failures int
-	took             time.Duration
-	skipped          bool
+	took             time.Duration // of the longest part, where all go on beside each other
+	skipped, isLong  bool
+}
+
+// merge adds what was read later, of tests that have not run before.
+func (r *results) merge(later results) {
+	for name, of := range later.tests {
+		if former := r.tests[name]; former == nil || former.skipped {
+			r.tests[name] = of
+		}
+	}
+	if r.began.IsZero() || !later.began.IsZero() && later.began.Before(r.began) {
+		r.began = later.began
+	}
+	if later.ended.After(r.ended) {
+		r.ended = later.ended
+	}
 }
 
 // event is a line that `go test -json` prints (go doc test2json).
@@ -33,9 +48,9 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// parse reads what `go test -json` has printed. A test without parts is a trial, unless it says how often it has tried.
+// parse reads what `go test -json` has printed, of long forms or of ordinary ones. A test without parts is a trial, unless it says how often it has tried.
 // Lines that are no events are left out: make prints some.
-func parse(output io.Reader) (results, error) {
+func parse(output io.Reader, isLong bool) (results, error) {
 	text, err := io.ReadAll(output)
 	if err != nil {
 		return results{}, err
@@ -71,6 +86,9 @@ func parse(output io.Reader) (results, error) {
 	for name, p := range parts {
 		r.add(name, p)
 	}
+	for _, of := range r.tests {
+		of.isLong = isLong
+	}
 	return r, nil
 }
 
@@ -89,8 +107,9 @@ func (r *results) add(name string, p *part) {
 		of = new(result)
 		r.tests[whole] = of
 	}
+	of.took = max(of.took, p.took)
 	if !isPart {
-		of.took, of.skipped = p.took, p.ended == "skip"
+		of.skipped = p.ended == "skip"
 	}
 	switch {
 	case p.ended == "skip":
@@ -128,7 +147,7 @@ func named(page string) (names []string) {
 
 func table(names []string, tests map[string]*result) string {
 	var t strings.Builder
-	t.WriteString("| test | trials | failures | duration |\n|---|---|---|---|\n")
+	t.WriteString("| test | form | trials | failures | duration |\n|---|---|---|---|---|\n")
 	var missing []string
 	for _, name := range names {
 		of := tests[name]
@@ -136,10 +155,14 @@ func table(names []string, tests map[string]*result) string {
 			missing = append(missing, "`"+name+"`")
 			continue
 		}
-		fmt.Fprintf(&t, "| `%s` | %d | %d | %s |\n", name, of.trials, of.failures, of.took.Round(time.Second/10))
+		form := "ordinary"
+		if of.isLong {
+			form = "long"
+		}
+		fmt.Fprintf(&t, "| `%s` | %s | %d | %d | %s |\n", name, form, of.trials, of.failures, of.took.Round(time.Second/10))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(&t, "| not run then: %s | | | |\n", strings.Join(missing, ", "))
+		fmt.Fprintf(&t, "| not run then: %s | | | | |\n", strings.Join(missing, ", "))
 	}
 	return t.String()
 }

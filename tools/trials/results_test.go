@@ -30,19 +30,31 @@ const printed = `make: Entering directory
 `
 
 func TestResults(t *testing.T) {
-	ran, err := parse(strings.NewReader(printed))
+	ran, err := parse(strings.NewReader(printed), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ran.ended.Sub(ran.began) != 4*time.Second {
+	later, err := parse(strings.NewReader(`{"Time":"2026-11-30T10:00:06Z","Action":"run","Test":"TestSkipped"}
+{"Time":"2026-11-30T10:00:06Z","Action":"run","Test":"TestSkipped/aside"}
+{"Time":"2026-11-30T10:00:08Z","Action":"pass","Test":"TestSkipped/aside","Elapsed":2}
+{"Time":"2026-11-30T10:00:08Z","Action":"pass","Test":"TestSkipped","Elapsed":0}
+{"Time":"2026-11-30T10:00:08Z","Action":"run","Test":"TestForms"}
+{"Time":"2026-11-30T10:00:08Z","Action":"pass","Test":"TestForms","Elapsed":0}
+`), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran.merge(later)
+	if ran.ended.Sub(ran.began) != 8*time.Second {
 		t.Errorf("from %v to %v", ran.began, ran.ended)
 	}
 	page := "| `TestKilled`, `TestForms` | `TestSkipped` |\n| `TestCrashed`, `TestElsewhere` and `TestKilled` |"
-	want := "| test | trials | failures | duration |\n|---|---|---|---|\n" +
-		"| `TestKilled` | 107 | 1 | 2s |\n" +
-		"| `TestForms` | 2 | 0 | 1.3s |\n" +
-		"| `TestCrashed` | 1 | 1 | 0s |\n" +
-		"| not run then: `TestSkipped`, `TestElsewhere` | | | |\n"
+	want := "| test | form | trials | failures | duration |\n|---|---|---|---|---|\n" +
+		"| `TestKilled` | long | 107 | 1 | 2s |\n" +
+		"| `TestForms` | long | 2 | 0 | 1.3s |\n" +
+		"| `TestSkipped` | ordinary | 1 | 0 | 2s |\n" +
+		"| `TestCrashed` | long | 1 | 1 | 0s |\n" +
+		"| not run then: `TestElsewhere` | | | | |\n"
 	if got := table(named(page), ran.tests); got != want {
 		t.Errorf("%s", got)
 	}
