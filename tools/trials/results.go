@@ -162,7 +162,7 @@ func table(names []string, tests map[string]*result) string {
 		fmt.Fprintf(&t, "| `%s` | %s | %d | %d | %s |\n", name, form, of.trials, of.failures, of.took.Round(time.Second/10))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(&t, "| not run then: %s | | | | |\n", strings.Join(missing, ", "))
+		fmt.Fprintf(&t, "| not run to their end then: %s | | | | |\n", strings.Join(missing, ", "))
 	}
 	return t.String()
 }

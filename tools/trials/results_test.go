@@ -54,7 +54,7 @@ func TestResults(t *testing.T) {
 		"| `TestForms` | long | 2 | 0 | 1.3s |\n" +
 		"| `TestSkipped` | ordinary | 1 | 0 | 2s |\n" +
 		"| `TestCrashed` | long | 1 | 1 | 0s |\n" +
-		"| not run then: `TestElsewhere` | | | | |\n"
+		"| not run to their end then: `TestElsewhere` | | | | |\n"
 	if got := table(named(page), ran.tests); got != want {
 		t.Errorf("%s", got)
 	}
