@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// callbacksOfADay are those of a system with a hundred callbacks a second, each of which takes a message and publishes one.
+	// callbacksOfADay are those of a system with a hundred callbacks a second. Each takes a message and publishes one.
 	callbacksOfADay = 24 * 60 * 60 * 100
 	// messagesAround are those that busy publishes outside of callbacks: they go round from then on.
 	messagesAround = 8
@@ -235,8 +235,8 @@ type growth struct {
 
 func (g growth) isTooMuch() bool { return !(g.by <= flat) }
 
-// growths are those of all that is used. The first fifth of the time does not count: caches fill, and entities that ended
-// are forgotten half a minute later.
+// growths are those of all that is used. The first fifth of the time does not count: caches fill, and entities that
+// ended are forgotten half a minute later.
 func growths(uses []use) []growth {
 	warm := uses[len(uses)/5:]
 	first, second := meanUse(warm[:len(warm)/2]), meanUse(warm[len(warm)/2:])

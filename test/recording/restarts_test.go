@@ -13,7 +13,8 @@ import (
 // the first event to the last one.
 func TestNodeRestarts(t *testing.T) {
 	requireRecording(t)
-	t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, oneLayout.distro, false)) // whose libraries are probed before they are mapped
+	// Whose libraries are probed before they are mapped.
+	t.Setenv("LD_LIBRARY_PATH", standin.Directory(t, oneLayout.distro, false))
 	name := uniqueName("restarts")
 	r := record(t, session.Configuration{Name: name}, func(o *session.Options) { o.Installed = t.TempDir() })
 	var truths []*oracle.Truth

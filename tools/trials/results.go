@@ -48,8 +48,8 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// parse reads what `go test -json` has printed, of long forms or of ordinary ones. A test without parts is a trial, unless it says how often it has tried.
-// Lines that are no events are left out: make prints some.
+// parse reads what `go test -json` has printed, of long forms or of ordinary ones. A test without parts is a trial,
+// unless it says how often it has tried. Lines that are no events are left out: make prints some.
 func parse(output io.Reader, isLong bool) (results, error) {
 	text, err := io.ReadAll(output)
 	if err != nil {
