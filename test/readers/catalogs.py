@@ -195,7 +195,9 @@ def main():
     os.environ.update(PYICEBERG_CATALOG__LAKE__TYPE="sql", PYICEBERG_CATALOG__LAKE__URI=f"sqlite:///{folder}/catalog.db",
                       PYICEBERG_CATALOG__LAKE__WAREHOUSE=f"file://{folder}/warehouse")
     os.makedirs(f"{folder}/warehouse")
-    spec = importlib.util.spec_from_file_location("register", os.path.join(os.path.dirname(__file__), "../../packaging/register-lake.py"))
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../packaging/register-lake.py")
+    os.chdir(os.path.commonpath([lake, folder]))  # chDB opens tables of catalogs below its working directory only
+    spec = importlib.util.spec_from_file_location("register", script)
     register = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(register)
     arguments = {"iceberg": [register.iceberg, "lake"], "delta": [register.delta], "ducklake": [register.ducklake, f"{folder}/catalog.ducklake"]}
