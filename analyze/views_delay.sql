@@ -1,4 +1,4 @@
-{{- /* What was last until an instant is found by windows over all that a thread did and all instants that are asked about. Everything is read once
+{{/* What was last until an instant is found by windows over all that a thread did and all instants that are asked about. Everything is read once
 so: some engines write out a view wherever it is named. off_columns are of times off the CPU: least(preempted_from + t, preempted_to) is how long the
 thread was preempted until t, if it began to be off the CPU before, and so on. */ -}}
 {{define "until_now"}}(PARTITION BY boot_id, pid, process_start, tid ORDER BY instant, side ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW){{end -}}
