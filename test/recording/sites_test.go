@@ -96,6 +96,9 @@ func TestSharedBodiesComeAndGo(t *testing.T) {
 				prefix := uniqueName("crowd_" + rmw)
 				flags := "--rate 50 --threads 2 --nodes 2 --prefix " + prefix
 				loading, bystander := startReadyNode(t, l, flags+" --component default"), startReadyNode(t, l, flags)
+				for range 8 { // fewer young processes would have bodies of their own
+					startReadyNode(t, l, "--rate 5 --prefix "+prefix)
+				}
 				r := record(t, session.Configuration{Name: prefix})
 				r.waitForRows(trace.TableCallback, enough)
 				if later {
