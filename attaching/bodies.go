@@ -2,13 +2,11 @@ package attaching
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
-	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 )
 
@@ -165,9 +163,7 @@ func (a *Attacher) returnToBodies(ctx context.Context, p *Process) {
 	b := &p.bodies
 	if b.detached {
 		_, err := a.attachBodies(ctx, p, b.sites, false)
-		if err != nil && !errors.Is(err, loader.ErrProcessGone) {
-			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
-		}
+		a.warnUnlessGone(p, err)
 	}
 	b.since = time.Now()
 }

@@ -38,7 +38,13 @@ func (a *Attacher) awaitLoading(ctx context.Context, p *Process) {
 	if !a.opened {
 		return
 	}
-	if _, err := a.attachBodiesToLoad(ctx, p); err != nil && !errors.Is(err, loader.ErrProcessGone) {
+	_, err := a.attachBodiesToLoad(ctx, p)
+	a.warnUnlessGone(p, err)
+}
+
+// warnUnlessGone says that attaching to a process failed, but not of one that has ended meanwhile.
+func (a *Attacher) warnUnlessGone(p *Process, err error) {
+	if err != nil && !errors.Is(err, loader.ErrProcessGone) {
 		a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
 	}
 }

@@ -2,12 +2,10 @@ package attaching
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/loader"
 	"github.com/caret-bpf/caret-bpf/probes"
 	"github.com/caret-bpf/caret-bpf/target"
 )
@@ -98,9 +96,8 @@ func (a *Attacher) AwaitLoading(ctx context.Context, processes []*Process) {
 		return
 	}
 	for _, p := range processes {
-		if _, err := a.attachBodiesOfPlan(ctx, p); err != nil && !errors.Is(err, loader.ErrProcessGone) {
-			a.reporter.Warn(fmt.Errorf("attaching to PID %d: %w", p.Target.PID, err))
-		}
+		_, err := a.attachBodiesOfPlan(ctx, p)
+		a.warnUnlessGone(p, err)
 	}
 }
 
