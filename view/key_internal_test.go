@@ -1,7 +1,9 @@
 package view
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +22,9 @@ func FuzzParseKey(f *testing.F) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
+		}
+		if inJSON, err := json.Marshal(k.String()); err != nil || strings.ReplaceAll(string(inJSON), `\u0026`, "&") != nameOf(k) || strings.ContainsAny(nameOf(k), "<>") {
+			t.Errorf("%q is named %s in reports, and %s in JSON, %v", text, nameOf(k), inJSON, err)
 		}
 		again, err := parseKey(k.String())
 		if err != nil {

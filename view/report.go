@@ -1,11 +1,9 @@
 package view
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,7 @@ import (
 const (
 	// ReportBytes is the size that a report may have to be mailed.
 	ReportBytes = 10_000_000
-	// Shares of what is compressed, in percent, up to which something is added: flows and series leave room for what comes
+	// Shares of the room for answers, in percent, up to which something is added: flows and series leave room for what comes
 	// behind them.
 	pathShare   = 30
 	seriesShare = 60
@@ -47,15 +45,15 @@ func WriteReport(ctx context.Context, w io.Writer, v *View, page fs.FS, size int
 	if err != nil {
 		return ReportSummary{}, err
 	}
-	r := newReportAnswers(v, (size-shell.size())/4*3)
+	r := newReportAnswers(v, size-shell.size())
 	if err := r.fill(ctx); err != nil {
 		return r.summary, err
 	}
-	packed, err := r.end()
+	answers, err := r.parts.html()
 	if err != nil {
 		return r.summary, err
 	}
-	content := shell.with(base64.StdEncoding.EncodeToString(packed))
+	content := shell.with(answers)
 	r.summary.Bytes = len(content)
 	_, err = io.WriteString(w, content)
 	return r.summary, err
@@ -64,9 +62,8 @@ func WriteReport(ctx context.Context, w io.Writer, v *View, page fs.FS, size int
 // reportAnswers gathers answers for a file, compressed.
 type reportAnswers struct {
 	view    *View
-	budget  int // in compressed bytes
-	packed  bytes.Buffer
-	gzip    *gzip.Writer
+	budget  int // in bytes of HTML
+	parts   *reportParts
 	trial   *gzip.Writer
 	summary ReportSummary
 	// hasOffCPU says that the recording has times off the CPU.
@@ -84,17 +81,8 @@ type place struct {
 }
 
 func newReportAnswers(v *View, budget int) *reportAnswers {
-	r := &reportAnswers{view: v, budget: budget}
-	r.gzip = gzip.NewWriter(&r.packed)
-	r.trial = gzip.NewWriter(io.Discard)
-	return r
+	return &reportAnswers{view: v, budget: budget, parts: newReportParts(), trial: gzip.NewWriter(io.Discard)}
 }
-
-// begin and end enclose the answers.
-const (
-	answersBegin = `{"format":1,"answers":{`
-	answersEnd   = `}}`
-)
 
 // fill adds answers, the most important ones first.
 func (r *reportAnswers) fill(ctx context.Context) error {
@@ -124,21 +112,8 @@ func encodeWith(answer any, lacks *warnings) ([]byte, error) {
 }
 
 func (r *reportAnswers) putText(k key, text []byte) error {
-	name, err := json.Marshal(k.String())
-	if err != nil {
-		return err
-	}
-	separator := ","
-	if r.summary.Answers == 0 {
-		separator = answersBegin
-	}
-	for _, part := range [][]byte{[]byte(separator), name, {':'}, text} {
-		if _, err := r.gzip.Write(part); err != nil {
-			return err
-		}
-	}
 	r.summary.Answers++
-	return r.gzip.Flush() // so that it is known how much room is left
+	return r.parts.add(k, text)
 }
 
 // offer adds an answer if there is room for it within a share of the budget, in percent.
@@ -155,7 +130,7 @@ func (r *reportAnswers) offer(k key, answer any, lacks *warnings, share int) (ad
 	if err := r.trial.Close(); err != nil {
 		return false, err
 	}
-	if r.packed.Len()+int(size) > r.budget/100*share {
+	if r.parts.sizeWith(k, int(size)) > r.budget/100*share {
 		r.summary.Omitted = true
 		return false, nil
 	}
@@ -168,14 +143,6 @@ type counter int
 func (c *counter) Write(b []byte) (int, error) {
 	*c += counter(len(b))
 	return len(b), nil
-}
-
-func (r *reportAnswers) end() ([]byte, error) {
-	if _, err := io.WriteString(r.gzip, answersEnd); err != nil {
-		return nil, err
-	}
-	err := r.gzip.Close()
-	return r.packed.Bytes(), err
 }
 
 // addWhole adds what every page needs. Paths come later: they tell of flows.

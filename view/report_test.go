@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"regexp"
@@ -21,16 +20,55 @@ import (
 	"github.com/caret-bpf/caret-bpf/view"
 )
 
-var answersIn = regexp.MustCompile(`<script type="application/octet-stream;gzip\+base64" id="answers">([^<]*)</script>`)
+var (
+	contentsIn = regexp.MustCompile(`<script type="application/json" id="contents">([^<]*)</script>`)
+	partsIn    = regexp.MustCompile(`<script type="application/octet-stream;gzip\+base64" class="answers">([^<]*)</script>`)
+)
 
-// answersOf unpacks the answers of a report.
+// answersOf unpacks the answers of a report. Those of each part are those that the contents name.
 func answersOf(t *testing.T, html string) map[string]json.RawMessage {
 	t.Helper()
-	found := answersIn.FindStringSubmatch(html)
+	found := contentsIn.FindStringSubmatch(html)
 	if found == nil {
-		t.Fatal("the report has no answers")
+		t.Fatal("the report has no contents")
 	}
-	packed, err := base64.StdEncoding.DecodeString(found[1])
+	var contents struct {
+		Format int
+		Parts  [][]string
+	}
+	if err := json.Unmarshal([]byte(found[1]), &contents); err != nil || contents.Format != 2 {
+		t.Fatalf("format %d, %v", contents.Format, err)
+	}
+	all := make(map[string]json.RawMessage)
+	parts := partsIn.FindAllStringSubmatch(html, -1)
+	if len(parts) != len(contents.Parts) {
+		t.Fatalf("%d parts, and the contents have %d", len(parts), len(contents.Parts))
+	}
+	for i, part := range parts {
+		answers := partOf(t, part[1])
+		if got, want := slices.Sorted(maps.Keys(answers)), slices.Sorted(slices.Values(contents.Parts[i])); !slices.Equal(got, want) {
+			t.Errorf("part %d has %q, want %q", i, got, want)
+		}
+		maps.Copy(all, answers)
+		// Only the last one is small, and none is larger than it must be.
+		if packed := base64.StdEncoding.DecodedLen(len(part[1])); i < len(parts)-1 && packed < 64<<10 || packed > 64<<10+largest(answers) {
+			t.Errorf("part %d of %d has %d bytes, with %d answers", i+1, len(parts), packed, len(answers))
+		}
+	}
+	return all
+}
+
+func largest(answers map[string]json.RawMessage) (size int) {
+	for _, answer := range answers {
+		size = max(size, len(answer))
+	}
+	return size
+}
+
+// partOf unpacks a part.
+func partOf(t *testing.T, text string) (answers map[string]json.RawMessage) {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,18 +76,10 @@ func answersOf(t *testing.T, html string) map[string]json.RawMessage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(unpacked)
-	if err != nil {
+	if err := json.NewDecoder(unpacked).Decode(&answers); err != nil {
 		t.Fatal(err)
 	}
-	var all struct {
-		Format  int
-		Answers map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(text, &all); err != nil || all.Format != 1 {
-		t.Fatalf("format %d, %v", all.Format, err)
-	}
-	return all.Answers
+	return answers
 }
 
 func writeReport(t *testing.T, v *view.View, size int) (html string, summary view.ReportSummary) {
@@ -127,7 +157,7 @@ func TestReportIsOneFile(t *testing.T) {
 		}
 	}
 	policy, charset, script := strings.Index(html, "Content-Security-Policy"), strings.Index(html, "charset"), strings.Index(html, "document.title")
-	if answers := strings.Index(html, `id="answers"`); policy < 0 || policy > strings.Index(html, "<style>") || answers > script || charset > 1000 {
+	if answers := strings.Index(html, `class="answers"`); policy < 0 || policy > strings.Index(html, "<style>") || answers > script || charset > 1000 {
 		t.Errorf("the policy is at %d, the encoding at %d, the answers at %d, the script at %d", policy, charset, answers, script)
 	}
 }

@@ -53,8 +53,8 @@ func newReportShell(page fs.FS) (*reportShell, error) {
 		return nil, fmt.Errorf("%w: index.html has no end behind app.js", ErrPage)
 	}
 	return &reportShell{
-		before: before + behind[:body] + `<script type="application/octet-stream;gzip+base64" id="answers">`,
-		behind: "</script><script>" + script + "</script>" + behind[body:],
+		before: before + behind[:body],
+		behind: "<script>" + script + "</script>" + behind[body:],
 	}, nil
 }
 

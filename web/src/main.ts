@@ -9,7 +9,7 @@ import { pollProgress } from "./progress";
 import { probe } from "./probe";
 import { parseRoute } from "./router";
 import { searchField } from "./search";
-import { CachedSource, LiveSource, readReport, SourceUntil, type Source } from "./source";
+import { CachedSource, LiveSource, ReportSource, SourceUntil, type Source } from "./source";
 import "./style.css";
 import { currentTheme, restoreTheme, setTheme, type Theme } from "./theme";
 import { takeToken } from "./token";
@@ -52,7 +52,7 @@ async function start(root: HTMLElement): Promise<void> {
   const waiting = h("p", { class: "quiet waiting", role: "status" }, "Reading the recording…");
   root.replaceChildren(waiting);
   try {
-    const source = await openSource();
+    const source = openSource();
     const stop = showProgress(source, waiting);
     const recording = await source.get<Recording>("recording").finally(stop);
     probe.recording = recording;
@@ -62,9 +62,11 @@ async function start(root: HTMLElement): Promise<void> {
   }
 }
 
-async function openSource(): Promise<Source> {
-  const answers = document.getElementById("answers");
-  return answers ? readReport(answers.textContent ?? "") : new LiveSource();
+function openSource(): Source {
+  const contents = document.getElementById("contents");
+  if (!contents) return new LiveSource();
+  const parts = [...document.querySelectorAll("script.answers")];
+  return new ReportSource(contents.textContent ?? "", (part) => parts[part]?.textContent ?? "");
 }
 
 /** Says how much is read until it is stopped: large recordings take seconds. */

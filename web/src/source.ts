@@ -44,26 +44,50 @@ function sentence(text: string): string | undefined {
   }
 }
 
+type Answers = Record<string, unknown>;
+
+/** Unpacked parts that are kept. Each takes some megabytes. */
+const partsBound = 16;
+
+/**
+ * The answers of a report's file. They are in parts, each base64 of gzip of JSON, which are unpacked when an answer of
+ * them is wanted. The contents are JSON: they tell the keys of the answers in each part.
+ */
 export class ReportSource implements Source {
-  constructor(private readonly answers: Record<string, unknown>) {}
+  private readonly partOf = new Map<string, number>();
+  private readonly unpacked = new Lru<Promise<Answers>>(partsBound);
+
+  constructor(contents: string, private readonly packed: (part: number) => string) {
+    const { format, parts } = JSON.parse(contents) as { format: number; parts: string[][] };
+    if (format !== 2) throw new AnswerError(`This report has format ${format}, and this page reads format 2.`);
+    parts.forEach((keys, part) => keys.forEach((key) => this.partOf.set(key, part)));
+  }
 
   holds(key: string): boolean {
-    return Object.hasOwn(this.answers, key);
+    return this.partOf.has(key);
   }
 
   async get<T>(key: string): Promise<T> {
-    if (!this.holds(key)) throw new AnswerError("This report does not hold that answer. `caret-bpf view` of the recording does.");
-    return this.answers[key] as T;
+    const part = this.partOf.get(key);
+    if (part === undefined) throw new AnswerError("This report does not hold that answer. `caret-bpf view` of the recording does.");
+    let answers = this.unpacked.get(String(part));
+    if (!answers) {
+      answers = unpack(this.packed(part));
+      this.unpacked.set(String(part), answers);
+    }
+    return (await answers)[key] as T;
   }
 }
 
-/** Reads the answers that a report's file has: base64 of gzip of JSON. */
-export async function readReport(text: string): Promise<ReportSource> {
-  const bytes = Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const { format, answers } = (await new Response(unpacked).json()) as { format: number; answers: Record<string, unknown> };
-  if (format !== 1) throw new AnswerError(`This report has format ${format}, and this page reads format 1.`);
-  return new ReportSource(answers);
+async function unpack(text: string): Promise<Answers> {
+  try {
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    return (await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json()) as Answers;
+  } catch {
+    throw new AnswerError("This report is damaged: a part of it cannot be read. Write it anew with `caret-bpf report`.");
+  }
 }
 
 interface Kept { answer: Promise<unknown>; waiting: number; done: boolean; abort: AbortController }

@@ -13,7 +13,7 @@ import { Names } from "../src/names";
 import { paletteColor } from "../src/palette";
 import { find } from "../src/search";
 import { order } from "../src/sort";
-import { CachedSource, readReport, SourceUntil, type Source } from "../src/source";
+import { CachedSource, ReportSource, SourceUntil, type Source } from "../src/source";
 import { placeAmong, stack } from "../src/stacked";
 import { rowsOf } from "../src/why";
 
@@ -108,13 +108,20 @@ test("names of programs do not choose members of lists", () => {
   assert.equal(names.cause(service), "service /map_server/get_map");
 });
 
-test("a report's answers are read, and what it lacks is said", async () => {
-  const packed = gzipSync(JSON.stringify({ format: 1, answers: { graph: { nodes: [1] } } })).toString("base64");
-  const report = await readReport(`\n${packed}\n`);
+test("a report's answers are read part by part, and what it lacks is said", async () => {
+  const packed = [{ graph: { nodes: [1] }, topics: 2 }, { losses: 3 }].map((answers) => gzipSync(JSON.stringify(answers)).toString("base64"));
+  const unpacked: number[] = [];
+  const report = new ReportSource('{"format":2,"parts":[["graph","topics"],["losses"],["loads"]]}', (part) => {
+    unpacked.push(part);
+    return packed[part] ?? "";
+  });
   assert.deepEqual(await report.get("graph"), { nodes: [1] });
+  assert.deepEqual(await Promise.all([report.get("topics"), report.get("losses"), report.get("losses")]), [2, 3, 3]);
+  assert.deepEqual(unpacked, [0, 1]);
   assert.equal(report.holds("constructor"), false);
   await assert.rejects(report.get("tile?level=9&index=1"), /does not hold/);
-  await assert.rejects(readReport(gzipSync(JSON.stringify({ format: 2, answers: {} })).toString("base64")), /format 2/);
+  await assert.rejects(report.get("loads"), /damaged/);
+  assert.throws(() => new ReportSource('{"format":1}', () => ""), /format 1/);
 });
 
 test("nodes, topics and functions are found by parts of their names", () => {
