@@ -1,6 +1,10 @@
 package columnar
 
-import "github.com/klauspost/compress/zstd"
+import (
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
 
 // Compressors are what pages are compressed with, one page at a time. Files that one goroutine writes share them.
 type Compressors struct {
@@ -13,9 +17,15 @@ type Compressors struct {
 }
 
 // NewCompressors returns Compressors for one goroutine.
-func NewCompressors() *Compressors {
+func NewCompressors() *Compressors { return released.Get().(*Compressors) }
+
+// Release gives the compressors, which the caller does not use any more, to who needs some next. They have megabytes of
+// memory, which is much beside a small file.
+func (c *Compressors) Release() { released.Put(c) }
+
+var released = sync.Pool{New: func() any {
 	return &Compressors{times: newCompressor(zstd.SpeedBetterCompression), fast: newCompressor(zstd.SpeedFastest)}
-}
+}}
 
 func newCompressor(level zstd.EncoderLevel) *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),

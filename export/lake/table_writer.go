@@ -48,10 +48,12 @@ type tableWriter[T any] struct {
 	partition *partition
 	create    func() (file *os.File, name string, err error)
 	parquet   *columnar.FileWriter
-	add       func(trace.AnyRows)
-	leading   []leadingColumn
-	batch     trace.Rows[T]
-	group     int // rows of the row group
+	// release gives back what the writer compresses with.
+	release func()
+	add     func(trace.AnyRows)
+	leading []leadingColumn
+	batch   trace.Rows[T]
+	group   int // rows of the row group
 	// bounds are groupRows and fileBytes but in tests.
 	groupRows int
 	fileBytes int64
@@ -76,10 +78,10 @@ func newTableWriter[T any](name string, p *partition, create func() (*os.File, s
 	for _, key := range p.keys {
 		leading = append(leading, columnar.Column{Name: key.Name, Type: columnar.TypeString, Nullable: true, Encoding: columnar.EncodingDictionary})
 	}
-	columns := trace.ColumnsOf[T]()
+	columns, compressors := trace.ColumnsOf[T](), columnar.NewCompressors()
 	w := &tableWriter[T]{
-		name: name, partition: p, create: create, groupRows: groupRows, fileBytes: fileBytes,
-		parquet: columnar.NewFileWriter(name, slices.Concat(leading, trace.Stored(columns)), columnar.NewCompressors(),
+		name: name, partition: p, create: create, groupRows: groupRows, fileBytes: fileBytes, release: compressors.Release,
+		parquet: columnar.NewFileWriter(name, slices.Concat(leading, trace.Stored(columns)), compressors,
 			[2]string{"caret-bpf.lake_format", strconv.Itoa(FormatVersion)}, [2]string{"caret-bpf.table", name}),
 	}
 	w.add = trace.NewRowAdder(columns, w.parquet, len(leading))
@@ -211,5 +213,6 @@ func (w *tableWriter[T]) close() ([]stagedFile, error) {
 			return nil, err
 		}
 	}
+	w.release()
 	return w.files, nil
 }

@@ -17,7 +17,9 @@ import (
 func EncodeSegment[T any](t testing.TB, rows []T, groupRows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := trace.NewSegmentWriter(trace.TableOf[T](), columnar.NewCompressors())
+	compressors := columnar.NewCompressors()
+	defer compressors.Release()
+	w := trace.NewSegmentWriter(trace.TableOf[T](), compressors)
 	if err := w.Begin(&out); err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +45,15 @@ func AddSegment[T any](t testing.TB, dir string, sequence int, rows []T) string 
 // AddSegments adds segments with the batch's rows to the dataset in dir, one to each table that it has rows of.
 func AddSegments(t testing.TB, dir string, sequence int, batch *trace.Batch) {
 	t.Helper()
+	compressors := columnar.NewCompressors()
+	defer compressors.Release()
 	for _, table := range trace.Registry() {
 		rows := batch.Of(table)
 		if rows.Len() == 0 {
 			continue
 		}
 		var out bytes.Buffer
-		w := trace.NewSegmentWriter(table, columnar.NewCompressors())
+		w := trace.NewSegmentWriter(table, compressors)
 		if err := errors.Join(w.Begin(&out), w.Add(rows), w.End()); err != nil {
 			t.Fatal(err)
 		}
