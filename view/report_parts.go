@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// partBytes is the packed size at which a part ends: unpacked, one takes the page less time than a frame or two.
+// partBytes is the packed size at which a part ends. It is small enough for the page to unpack one while somebody zooms.
 const partBytes = 64 << 10
 
 // What encloses the contents and each part.
@@ -18,8 +18,8 @@ const (
 	partEnd       = `</script>`
 )
 
-// partMargin is what the end of a packed part takes at most, in bytes.
-const partMargin = 32
+// partMargin is what a part takes at most, packed, besides its answers and their names: in bytes.
+const partMargin = 64
 
 // reportParts are the answers of a report in packed parts, and the contents that tell which part has which answer. The
 // page unpacks a part when it wants an answer of it, so a large report shows itself as soon as a small one.
@@ -93,7 +93,7 @@ func (p *reportParts) end() error {
 // sizeWith is what all would take as HTML, in bytes, with one more answer that takes so many bytes when it is packed.
 func (p *reportParts) sizeWith(k key, packed int) int {
 	ofKey := len(nameOf(k)) + len("[],")
-	ofPart := len(partBegin) + base64.StdEncoding.EncodedLen(p.packed.Len()+packed+partMargin) + len(partEnd)
+	ofPart := len(partBegin) + base64.StdEncoding.EncodedLen(p.packed.Len()+len(nameOf(k))+packed+partMargin) + len(partEnd)
 	return len(contentsBegin) + p.contents.Len() + ofKey + len(contentsEnd) + p.ended.Len() + ofPart
 }
 

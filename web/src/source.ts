@@ -46,7 +46,7 @@ function sentence(text: string): string | undefined {
 
 type Answers = Record<string, unknown>;
 
-/** Unpacked parts that are kept. Each takes some megabytes. */
+/** Unpacked parts that are kept. */
 const partsBound = 16;
 
 /**
@@ -58,7 +58,7 @@ export class ReportSource implements Source {
   private readonly unpacked = new Lru<Promise<Answers>>(partsBound);
 
   constructor(contents: string, private readonly packed: (part: number) => string) {
-    const { format, parts } = JSON.parse(contents) as { format: number; parts: string[][] };
+    const { format, parts } = parsed<{ format: number; parts: string[][] }>(contents);
     if (format !== 2) throw new AnswerError(`This report has format ${format}, and this page reads format 2.`);
     parts.forEach((keys, part) => keys.forEach((key) => this.partOf.set(key, part)));
   }
@@ -70,24 +70,41 @@ export class ReportSource implements Source {
   async get<T>(key: string): Promise<T> {
     const part = this.partOf.get(key);
     if (part === undefined) throw new AnswerError("This report does not hold that answer. `caret-bpf view` of the recording does.");
-    let answers = this.unpacked.get(String(part));
-    if (!answers) {
-      answers = unpack(this.packed(part));
-      this.unpacked.set(String(part), answers);
+    let unpacking = this.unpacked.get(String(part));
+    if (!unpacking) {
+      unpacking = unpack(this.packed(part));
+      this.unpacked.set(String(part), unpacking);
     }
-    return (await answers)[key] as T;
+    const answers = await unpacking;
+    if (!Object.hasOwn(answers, key)) throw damaged();
+    return answers[key] as T;
+  }
+}
+
+function damaged(): AnswerError {
+  return new AnswerError("This report is damaged: a part of it cannot be read. Write it anew with `caret-bpf report`.");
+}
+
+function parsed<T>(json: string): T {
+  try {
+    return JSON.parse(json) as T;
+  } catch {
+    throw damaged();
   }
 }
 
 async function unpack(text: string): Promise<Answers> {
+  if (typeof DecompressionStream === "undefined") throw new AnswerError("This browser is too old for reports: it has no DecompressionStream, which browsers have since 2023.");
+  let json: string;
   try {
     const binary = atob(text);
     const bytes = new Uint8Array(binary.length);
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-    return (await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json()) as Answers;
+    json = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   } catch {
-    throw new AnswerError("This report is damaged: a part of it cannot be read. Write it anew with `caret-bpf report`.");
+    throw damaged();
   }
+  return parsed<Answers>(json);
 }
 
 interface Kept { answer: Promise<unknown>; waiting: number; done: boolean; abort: AbortController }

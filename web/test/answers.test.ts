@@ -108,12 +108,14 @@ test("names of programs do not choose members of lists", () => {
   assert.equal(names.cause(service), "service /map_server/get_map");
 });
 
+const pack = (answers: unknown) => gzipSync(JSON.stringify(answers)).toString("base64");
+
 test("a report's answers are read part by part, and what it lacks is said", async () => {
-  const packed = [{ graph: { nodes: [1] }, topics: 2 }, { losses: 3 }].map((answers) => gzipSync(JSON.stringify(answers)).toString("base64"));
+  const packed = [pack({ graph: { nodes: [1] }, topics: 2 }), pack({ losses: 3 }), "", pack({})];
   const unpacked: number[] = [];
-  const report = new ReportSource('{"format":2,"parts":[["graph","topics"],["losses"],["loads"]]}', (part) => {
+  const report = new ReportSource('{"format":2,"parts":[["graph","topics"],["losses"],["loads"],["timers"]]}', (part) => {
     unpacked.push(part);
-    return packed[part] ?? "";
+    return packed[part]!;
   });
   assert.deepEqual(await report.get("graph"), { nodes: [1] });
   assert.deepEqual(await Promise.all([report.get("topics"), report.get("losses"), report.get("losses")]), [2, 3, 3]);
@@ -121,7 +123,24 @@ test("a report's answers are read part by part, and what it lacks is said", asyn
   assert.equal(report.holds("constructor"), false);
   await assert.rejects(report.get("tile?level=9&index=1"), /does not hold/);
   await assert.rejects(report.get("loads"), /damaged/);
+  await assert.rejects(report.get("timers"), /damaged/);
   assert.throws(() => new ReportSource('{"format":1}', () => ""), /format 1/);
+  assert.throws(() => new ReportSource('{"format":2,"par', () => ""), /damaged/);
+});
+
+test("of a report, the parts that were used last are kept unpacked", async () => {
+  const keys = Array.from({ length: 40 }, (_, part) => `key${part}`);
+  let unpacked = 0;
+  const report = new ReportSource(JSON.stringify({ format: 2, parts: keys.map((key) => [key]) }), (part) => {
+    unpacked++;
+    return pack({ [keys[part]!]: part });
+  });
+  const all = await Promise.all(keys.map((key) => report.get(key)));
+  assert.deepEqual(all, keys.map((_, part) => part));
+  assert.equal(await report.get("key39"), 39);
+  assert.equal(unpacked, 40);
+  assert.equal(await report.get("key0"), 0);
+  assert.equal(unpacked, 41);
 });
 
 test("nodes, topics and functions are found by parts of their names", () => {
