@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/export/ctf"
@@ -408,8 +409,15 @@ func TestFailures(t *testing.T) {
 	if _, err := os.Stat(there); err != nil {
 		t.Errorf("what was there is gone: %v", err)
 	}
-	if _, err := ctf.Write(t.Context(), filepath.Join(there, "none", "trace"), d, ctf.Options{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("in a directory that is not there: %v", err)
+	file := filepath.Join(there, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ctf.Write(t.Context(), filepath.Join(file, "trace"), d, ctf.Options{}); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("in a file: %v", err)
+	}
+	if _, err := ctf.Write(t.Context(), filepath.Join(there, "made", "along", "trace"), d, ctf.Options{}); err != nil {
+		t.Errorf("in directories that are not there: %v", err)
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()

@@ -24,9 +24,13 @@ type folder struct {
 	bytes int64
 }
 
+// makeFolder makes the directory, with those that it is to be in.
 func makeFolder(path string, as *identity.Identity) (*folder, error) {
 	f := &folder{path: path, as: as}
 	err := as.Run(func() (err error) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return err
+		}
 		if err = os.Mkdir(path, 0o750); err != nil {
 			return err
 		}
