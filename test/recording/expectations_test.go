@@ -54,10 +54,12 @@ func TestExpectations(t *testing.T) {
 	t.Logf("a tenth longer: %s", strings.Join(slower, "\n"))
 }
 
-// recordSleepers records nodes whose callbacks sleep so many milliseconds, and returns how to ask the recording.
+// recordSleepers records nodes whose callbacks sleep so many milliseconds, and returns how to ask the recording. There is
+// a thread for each callback: with fewer, how long messages wait depends on how far apart the timers of both nodes
+// happen to be, which differs from start to start.
 func recordSleepers(t *testing.T, sleep string) ([]*trace.Dataset, expect.Ask) {
 	t.Helper()
-	n := startReadyNode(t, oneLayout, "--nodes 2 --rate 20 --threads 4 --chain --sleep "+sleep)
+	n := startReadyNode(t, oneLayout, "--nodes 2 --rate 20 --threads 8 --chain --sleep "+sleep)
 	r := record(t, session.Configuration{PIDs: n.pidText()})
 	time.Sleep(2 * time.Second)
 	r.cancel()
