@@ -138,13 +138,19 @@ func (ros rosEnvironment) run(t *testing.T, pkg, program string, arguments ...st
 	return output.String()
 }
 
-// recordRunning records processes that have been running for a while.
+// recordRunning records processes that have been running for a while, and has the recording drawn for Perfetto.
 func recordRunning(t *testing.T, seconds time.Duration, pids ...int) *oracle.Dataset {
 	t.Helper()
 	time.Sleep(5 * time.Second)
 	r := record(t, session.Configuration{PIDs: strings.Trim(fmt.Sprint(pids), "[]")})
 	time.Sleep(seconds * time.Second)
-	return r.stopWithoutLoss()
+	data := r.stopWithoutLoss()
+	d, err := trace.Open(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPerfetto(t, d)
+	return data
 }
 
 // stopWithoutLoss ends the recording, which must lack nothing.
