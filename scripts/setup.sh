@@ -89,7 +89,7 @@ install_for_stand_ins() {
 }
 
 install_for_tests() {
-	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo curl python3-venv babeltrace2
+	install_packages clang llvm clang-format libbpf-dev linux-libc-dev sudo curl python3-venv babeltrace2 tmux
 	# The tests of code that is followed compile it for both machines.
 	[ "$(dpkg --print-architecture)" != amd64 ] || install_packages gcc-aarch64-linux-gnu
 	install_java
