@@ -17,7 +17,8 @@ import (
 
 // BenchmarkSwitch measures what it adds to a switch of threads, with the waking that leads to it, when the time of
 // callbacks is split: to threads that are not recorded, to those that are, and to those of which each time off the CPU
-// has a record. Empty programs at the same tracepoints are the floor.
+// has a record. Empty programs at the same tracepoints are the floor. What one program alone takes, that of the switch,
+// tells what it would save to do without the other one.
 func BenchmarkSwitch(b *testing.B) {
 	requireRoot(b)
 	split := loadForSwitches(b, Options{RingBytes: 4096})
@@ -46,7 +47,9 @@ func BenchmarkSwitch(b *testing.B) {
 			begin    func() error
 		}{
 			{"floor", empty, func() error { return nil }},
+			{"floor_of_one_program", empty[:1], func() error { return nil }},
 			{"foreign", switchPrograms(split), func() error { return nil }},
+			{"foreign_of_one_program", switchPrograms(split)[:1], func() error { return nil }},
 			{"recorded", switchPrograms(split), watchedBy(split)},
 			{"kept", switchPrograms(full), watchedBy(full)},
 		} {
