@@ -215,7 +215,7 @@ func FuzzRead(f *testing.F) {
 func TestPropose(t *testing.T) {
 	datasets, ask := recorded(t, nil)
 	var text bytes.Buffer
-	if _, err := expect.Propose(t.Context(), &text, datasets, 0.05, ask); err != nil {
+	if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0.05); err != nil {
 		t.Fatal(err)
 	}
 	f := read(t, text.String())
@@ -240,6 +240,57 @@ func TestPropose(t *testing.T) {
 	verdicts, _, err = expect.Judge(t.Context(), f, slower, askSlower)
 	if got := inWords(verdicts); err != nil || !strings.Contains(got, "/chain_0/filter") || !strings.Contains(got, "p50 at most") {
 		t.Errorf("of the slower one: %s, %v", got, err)
+	}
+}
+
+// TestProposeOfRuns: what is proposed of several runs is met by each, and says nothing of what came in some only.
+func TestProposeOfRuns(t *testing.T) {
+	as := func(change func(*trace.Batch)) expect.Run {
+		datasets, ask := recorded(t, change)
+		return expect.Run{Datasets: datasets, Ask: ask}
+	}
+	longer := func(node string, times int64) func(*trace.Batch) {
+		return func(b *trace.Batch) {
+			for i := range b.Callbacks {
+				if c := &b.Callbacks[i]; c.CallbackEndTimestamp.Valid && c.NodeName == node {
+					c.CallbackEndTimestamp.Value += times * (c.CallbackEndTimestamp.Value - c.CallbackStartTimestamp.Value)
+				}
+			}
+		}
+	}
+	const seldom = "/chain_2/filter"
+	runs := []expect.Run{as(nil), as(longer("/chain_0/filter", 1)), as(func(b *trace.Batch) {
+		longer("/chain_1/filter", 1)(b)
+		b.Callbacks = slices.DeleteFunc(b.Callbacks, func(c trace.Callback) bool { return c.NodeName == seldom })
+	})}
+	var text bytes.Buffer
+	warnings, err := expect.Propose(t.Context(), &text, runs, 0.05)
+	if err != nil || !strings.Contains(strings.Join(warnings, "\n"), "did not come in all recordings") || !strings.Contains(text.String(), "from 3 recordings") {
+		t.Fatalf("%v, %q, %.100s", err, warnings, text.String())
+	}
+	f := read(t, text.String())
+	callbacks := 0
+	for _, e := range f.Expectations {
+		if e.Of != "callback" {
+			continue
+		}
+		callbacks++
+		if slices.ContainsFunc(e.Where, func(c expect.Condition) bool { return c.Column == "node_name" && c.Pattern.MatchString(seldom) }) {
+			t.Errorf("%s came in two of three", seldom)
+		}
+	}
+	if callbacks < 16 {
+		t.Errorf("%d callbacks have bounds", callbacks)
+	}
+	for i, run := range append(runs, as(longer("/chain_0/filter", 2))) {
+		verdicts, _, err := expect.Judge(t.Context(), f, run.Datasets, run.Ask)
+		got := inWords(verdicts)
+		if err != nil || strings.HasSuffix(got, " met") != (i < len(runs)) {
+			t.Errorf("run %d: %s, %v", i, got, err)
+		}
+		if i == len(runs) && !strings.Contains(got, "/chain_0/filter") {
+			t.Errorf("a slower run: %s", got)
+		}
 	}
 }
 
@@ -306,7 +357,7 @@ func TestProposeWithoutNames(t *testing.T) {
 		}
 	})
 	var text bytes.Buffer
-	if _, err := expect.Propose(t.Context(), &text, datasets, 0, ask); err != nil {
+	if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	verdicts, _, err := expect.Judge(t.Context(), read(t, text.String()), datasets, ask)
@@ -318,7 +369,7 @@ func TestProposeWithoutNames(t *testing.T) {
 func TestProposeNothing(t *testing.T) {
 	datasets, ask := recorded(t, func(b *trace.Batch) { b.Callbacks, b.Publishes, b.Takes = nil, nil, nil })
 	var text bytes.Buffer
-	if _, err := expect.Propose(t.Context(), &text, datasets, 0.05, ask); !errors.Is(err, analyze.ErrNothingSelected) || text.Len() > 0 {
+	if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0.05); !errors.Is(err, analyze.ErrNothingSelected) || text.Len() > 0 {
 		t.Errorf("%v, %s", err, text.String())
 	}
 }

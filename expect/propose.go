@@ -65,40 +65,47 @@ type proposed struct {
 	least, most map[string]float64
 }
 
-// Propose writes a file that datasets meet, with a margin: a share, such as 0.05, by which medians and rates may
-// differ. It says of each publisher, callback, timer, pair of a publisher and a subscription and path that came often
-// enough how often it comes and how long it takes, but for what every node has. It fails with
-// analyze.ErrNothingSelected if nothing came often enough.
-func Propose(ctx context.Context, w io.Writer, datasets []*trace.Dataset, margin float64, ask Ask) (warnings []string, err error) {
+// Run is a recording of a system: its datasets, and how to ask them.
+type Run struct {
+	Datasets []*trace.Dataset
+	Ask      Ask
+}
+
+// Propose writes a file that each of some runs of a system meets, with a margin: a share, such as 0.05, by which medians
+// and rates may differ. It says of each publisher, callback, timer, pair of a publisher and a subscription and path that
+// came often enough how often it comes and how long it takes, but for what every node has. Of several runs the bounds are
+// the widest; what did not come in all of them has none. It fails with analyze.ErrNothingSelected if nothing came often
+// enough.
+func Propose(ctx context.Context, w io.Writer, runs []Run, margin float64) (warnings []string, err error) {
+	var datasets []*trace.Dataset
+	var all []*proposed
+	seldom := 0 // in some runs only
+	for i, run := range runs {
+		datasets = append(datasets, run.Datasets...)
+		of, warned, err := proposeOf(ctx, run.Ask, margin)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range warned {
+			if !slices.Contains(warnings, text) {
+				warnings = append(warnings, text)
+			}
+		}
+		if i > 0 {
+			var only int
+			of, only = inBoth(all, of)
+			seldom += only
+		}
+		all = of
+	}
 	complete, err := judgeComplete(ctx, datasets)
 	if err != nil {
 		return nil, err
 	}
-	questions, err := questionsToPropose(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	answers, warnings, err := askAll(ctx, questions, ask)
-	if err != nil {
-		return nil, err
-	}
-	var all []*proposed
-	byPlace := map[string]*proposed{}
-	for i, e := range questions {
-		subject := subjectNamed(e.Of)
-		for _, r := range answers[i] {
-			one := subject.propose(r, margin)
-			switch there := byPlace[fmt.Sprint(e.Of, one.Path, one.Where)]; {
-			case r.isStandard || !subject.isNamed(r): // what is said of a row without a name would be said of others, too
-			case there != nil:
-				there.widen(one)
-			default:
-				byPlace[fmt.Sprint(e.Of, one.Path, one.Where)] = one
-				all = append(all, one)
-			}
-		}
-	}
 	all = slices.DeleteFunc(all, func(one *proposed) bool { return len(one.most) == 0 })
+	if seldom > 0 {
+		warnings = append(warnings, fmt.Sprintf("nothing is expected of %d that did not come in all recordings", seldom))
+	}
 	if len(all) == 0 {
 		return warnings, fmt.Errorf("%w: nothing came %d times or more", analyze.ErrNothingSelected, leastCount)
 	}
@@ -109,7 +116,50 @@ func Propose(ctx context.Context, w io.Writer, datasets []*trace.Dataset, margin
 	for _, one := range all {
 		one.write(subjectNamed(one.Of))
 	}
-	return warnings, writeProposal(w, complete, margin, all)
+	return warnings, writeProposal(w, complete, margin, len(runs), all)
+}
+
+// proposeOf proposes of one run.
+func proposeOf(ctx context.Context, ask Ask, margin float64) (all []*proposed, warnings []string, err error) {
+	questions, err := questionsToPropose(ctx, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, warnings, err := askAll(ctx, questions, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	byPlace := map[string]*proposed{}
+	for i, e := range questions {
+		subject := subjectNamed(e.Of)
+		for _, r := range answers[i] {
+			one := subject.propose(r, margin)
+			switch there := byPlace[one.place()]; {
+			case r.isStandard || !subject.isNamed(r): // what is said of a row without a name would be said of others, too
+			case there != nil:
+				there.widen(one)
+			default:
+				byPlace[one.place()] = one
+				all = append(all, one)
+			}
+		}
+	}
+	return all, warnings, nil
+}
+
+// inBoth is what was proposed of runs before and of another one, with the widest bounds, and how much else there was.
+func inBoth(before, another []*proposed) (both []*proposed, only int) {
+	byPlace := map[string]*proposed{}
+	for _, one := range another {
+		byPlace[one.place()] = one
+	}
+	for _, one := range before {
+		if other := byPlace[one.place()]; other != nil {
+			one.widen(other)
+			both = append(both, one)
+		}
+	}
+	return both, len(before) + len(another) - 2*len(both)
 }
 
 // questionsToPropose ask about everything of which something is proposed: also about the paths of a system along which
@@ -161,6 +211,9 @@ func (s *subject) propose(r row, margin float64) *proposed {
 	return p
 }
 
+// place tells what a proposal is of.
+func (p *proposed) place() string { return fmt.Sprint(p.Of, p.Path, p.Where) }
+
 func (p *proposed) bound(r row, margin float64, of proposal) {
 	if median, ok := r.numbers["p50"]; ok {
 		p.most["p50"] = median + margin*math.Abs(median) + float64(of.slack)
@@ -180,7 +233,8 @@ func (p *proposed) bound(r row, margin float64, of proposal) {
 	}
 }
 
-// widen bounds what two rows have that cannot be told from each other. What only one of them has is not bounded.
+// widen bounds what two rows have: those that cannot be told from each other, or those of two runs. What only one of them
+// has is not bounded.
 func (p *proposed) widen(other *proposed) {
 	for column, value := range p.least {
 		if also, ok := other.least[column]; ok {
@@ -228,10 +282,14 @@ func significant(value float64, round func(float64) float64) float64 {
 	return round(value*parts) / parts
 }
 
-func writeProposal(w io.Writer, complete Verdict, margin float64, all []*proposed) error {
+func writeProposal(w io.Writer, complete Verdict, margin float64, runs int, all []*proposed) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# Proposed from a recording: medians and rates may differ by %s %%. Change what should be otherwise.\n",
-		strconv.FormatFloat(margin*100, 'g', 6, 64))
+	from := "a recording"
+	if runs > 1 {
+		from = fmt.Sprintf("%d recordings", runs)
+	}
+	fmt.Fprintf(&text, "# Proposed from %s: medians and rates may differ by %s %%. Change what should be otherwise.\n",
+		from, strconv.FormatFloat(margin*100, 'g', 6, 64))
 	if complete.Met {
 		fmt.Fprintf(&text, "%s: true\n", keyComplete)
 	} else {

@@ -15,10 +15,11 @@ import (
 func expectCommand() command {
 	return command{
 		name: "expect", arguments: "DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
-		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect rec --margin 10", "caret-bpf expect --schema >expect.schema.json"},
+		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect monday tuesday --runs -o expect.yaml", "caret-bpf expect rec --margin 10", "caret-bpf expect --schema >expect.schema.json"},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			output := flags.StringP("output", "o", "", "write this `FILE` instead of printing")
 			margin := flags.Float64("margin", 5, "how much medians and rates may differ, in `PERCENT`")
+			areRuns := flags.Bool("runs", false, "each dataset is another run of the system: bounds hold for all of them, and nothing is expected of what came in some only")
 			schema := flags.Bool("schema", false, "print the JSON schema of such files, for editors, and nothing else")
 			times := defineTimeFlags(flags)
 			attributes := defineAttributeFlag(flags)
@@ -37,8 +38,16 @@ func expectCommand() command {
 				if err != nil {
 					return err
 				}
+				runs := []expect.Run{{Datasets: datasets, Ask: ask}}
+				if *areRuns {
+					runs = nil
+					for i := range datasets {
+						one := datasets[i : i+1]
+						runs = append(runs, expect.Run{Datasets: one, Ask: askOf(c, times, *quiet, one)})
+					}
+				}
 				write := func(w io.Writer) error {
-					warnings, err := expect.Propose(ctx, w, datasets, *margin/100, ask)
+					warnings, err := expect.Propose(ctx, w, runs, *margin/100)
 					endProgress(c.err, *quiet)
 					warn(c, *quiet, warnings)
 					return err

@@ -138,11 +138,16 @@ func askedOf(ctx context.Context, c console, attributes *attributeFlags, times *
 	if err != nil {
 		return nil, nil, err
 	}
+	datasets := groups[0].datasets
+	return datasets, askOf(c, times, quiet, datasets), nil
+}
+
+// askOf returns how to ask datasets.
+func askOf(c console, times *timeFlags, quiet bool, datasets []*trace.Dataset) expect.Ask {
 	q := &question{time: times, quiet: &quiet}
-	ask := func(ctx context.Context) (*analyze.Query, error) {
-		return q.prepare(ctx, c, analyze.Filter{}, groups[0].datasets)
+	return func(ctx context.Context) (*analyze.Query, error) {
+		return q.prepare(ctx, c, analyze.Filter{}, datasets)
 	}
-	return groups[0].datasets, ask, nil
 }
 
 func (f *verifyFlags) writeJUnit(c console, directories []string, verdicts []expect.Verdict) error {

@@ -112,3 +112,17 @@ func TestVerifyFindsADelay(t *testing.T) {
 		t.Errorf("a tenth longer: exit code %d: %s\n%s", code, problems, out)
 	}
 }
+
+// What is proposed of runs that differ is met by others that are as one or the other of them.
+func TestExpectationsOfRuns(t *testing.T) {
+	const fast, slow, slower = 10 * time.Millisecond, 20 * time.Millisecond, 22 * time.Millisecond
+	expected := filepath.Join(t.TempDir(), "expect.yaml")
+	if code, _, problems := runCommand("expect", workers(t, 0, fast), workers(t, 1, slow), "--runs", "-o", expected); code != exitSuccess {
+		t.Fatalf("exit code %d: %s", code, problems)
+	}
+	for takes, want := range map[time.Duration]int{fast: exitSuccess, slow: exitSuccess, slower: exitDiffers} {
+		if code, out, problems := runCommand("verify", workers(t, 2, takes), "--expect", expected, "--quiet"); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s\n%s", takes, code, want, problems, out)
+		}
+	}
+}

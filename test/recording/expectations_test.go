@@ -22,7 +22,7 @@ func TestExpectations(t *testing.T) {
 	}
 	datasets, ask := recordSleepers(t, "10")
 	var text bytes.Buffer
-	if _, err := expect.Propose(t.Context(), &text, datasets, 0.05, ask); err != nil {
+	if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0.05); err != nil {
 		t.Fatal(err)
 	}
 	expected, err := expect.Read("proposed", &text, func(string, []string) string { return "" })
