@@ -73,7 +73,7 @@ type command struct {
 	subcommands []command
 }
 
-// helpWidth is the length of the longest lines of flags in a help.
+// helpWidth is the length of the longest lines of flags in a help, on a terminal that is not narrower.
 const helpWidth = 100
 
 // errHelp ends a command that was only asked for its help.
@@ -196,7 +196,11 @@ func (command command) run(ctx context.Context, c console, arguments []string) e
 	flags.Usage = func() {}
 	run := command.define(flags)
 	if err := flags.Parse(arguments); errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsagesWrapped(helpWidth))
+		width := helpWidth
+		if ofTerminal := c.out.screen.Width; ofTerminal > 0 {
+			width = min(width, ofTerminal)
+		}
+		fmt.Fprintf(c.out, "%s\n\nusage: caret-bpf %s %s\n\n%s", command.summary, command.name, command.arguments, flags.FlagUsagesWrapped(width))
 		command.printExamples(c.out)
 		return errHelp
 	} else if err != nil {

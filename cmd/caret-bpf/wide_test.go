@@ -104,6 +104,29 @@ func TestPartsStayOnNarrowTerminals(t *testing.T) {
 	}
 }
 
+// Flags fit a terminal of 80 columns.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for _, command := range commands() {
+		for _, one := range append(command.subcommands, command) {
+			if len(one.subcommands) > 0 {
+				continue
+			}
+			arguments := []string{command.name}
+			if one.name != command.name {
+				arguments = append(arguments, one.name)
+			}
+			for width, longest := range map[uint16]int{80: 80, 200: helpWidth} {
+				_, out := runOnTerminal(t, width, "", append(arguments, "--help")...)
+				for line := range strings.Lines(out) {
+					if isOfFlags := strings.HasPrefix(line, "      ") || strings.HasPrefix(line, "  -"); isOfFlags && report.Width(strings.TrimSuffix(line, "\n")) > longest {
+						t.Errorf("%v on %d columns: %s", arguments, width, line)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestColumnsOverrideTheTerminal(t *testing.T) {
 	dir, _ := syntheticDataset(t)
 	_, narrow := runOnTerminal(t, 200, "60", "latency", "callback", dir)
