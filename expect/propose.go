@@ -71,11 +71,11 @@ type Run struct {
 	Ask      Ask
 }
 
-// Propose writes a file that each of some runs of a system meets, with a margin: a share, such as 0.05, by which medians
-// and rates may differ. It says of each publisher, callback, timer, pair of a publisher and a subscription and path that
-// came often enough how often it comes and how long it takes, but for what every node has. Of several runs the bounds are
-// the widest; what did not come in all of them has none. It fails with analyze.ErrNothingSelected if nothing came often
-// enough.
+// Propose writes a file that each of some runs of a system meets, with a margin: a share, such as 0.05, by which
+// medians and rates may differ. It says of each publisher, callback, timer, pair of a publisher and a subscription and
+// path that came often enough how often it comes and how long it takes, but for what every node has. Of several runs
+// the bounds are the widest; what did not come in all of them has none. It fails with analyze.ErrNothingSelected if
+// nothing came often enough.
 func Propose(ctx context.Context, w io.Writer, runs []Run, margin float64) (warnings []string, err error) {
 	var datasets []*trace.Dataset
 	var all []*proposed
@@ -233,8 +233,8 @@ func (p *proposed) bound(r row, margin float64, of proposal) {
 	}
 }
 
-// widen bounds what two rows have: those that cannot be told from each other, or those of two runs. What only one of them
-// has is not bounded.
+// widen bounds what two rows have: those that cannot be told from each other, or those of two runs. What only one of
+// them has is not bounded.
 func (p *proposed) widen(other *proposed) {
 	for column, value := range p.least {
 		if also, ok := other.least[column]; ok {

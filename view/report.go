@@ -15,8 +15,8 @@ import (
 const (
 	// ReportBytes is the size that a report may have to be mailed.
 	ReportBytes = 10_000_000
-	// Shares of the room for answers, in percent, up to which something is added: flows and series leave room for what comes
-	// behind them.
+	// Shares of the room for answers, in percent, up to which something is added: flows and series leave room for what
+	// comes behind them.
 	pathShare   = 30
 	seriesShare = 60
 	// slowestWindows is the number of the slowest ways of a path whose surroundings have a flow of their own.

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// partBytes is the packed size at which a part ends. It is small enough for the page to unpack one while somebody zooms.
+// partBytes is the packed size at which a part ends. It is small enough for the page to unpack one while somebody
+// zooms.
 const partBytes = 64 << 10
 
 // What encloses the contents and each part.

@@ -54,8 +54,8 @@ func TestExpectations(t *testing.T) {
 	t.Logf("a tenth longer: %s", strings.Join(slower, "\n"))
 }
 
-// recordSleepers records nodes whose callbacks sleep so many milliseconds, and returns how to ask the recording. There is
-// a thread for each callback: with fewer, how long messages wait depends on how far apart the timers of both nodes
+// recordSleepers records nodes whose callbacks sleep so many milliseconds, and returns how to ask the recording. There
+// is a thread for each callback: with fewer, how long messages wait depends on how far apart the timers of both nodes
 // happen to be, which differs from start to start.
 func recordSleepers(t *testing.T, sleep string) ([]*trace.Dataset, expect.Ask) {
 	t.Helper()

@@ -221,13 +221,21 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 			t.Fatal("the program does not get ready")
 		}
 	}
-	r := record(t, session.Configuration{PIDs: fmt.Sprint(program.Process.Pid), Scheduling: session.SchedulingFull})
-	r.waitForRows(trace.TableCallback, 5*executions)
-	data := r.stop()
-	requirePartsAddUp(t, data)
+	var r *recording
+	var data *oracle.Dataset
+	var all []spending
+	for delayed, tries := 0, 0; delayed == 0; tries++ {
+		if tries == 3 {
+			t.Fatalf("it is not certain when any callback was due, in %d recordings", tries)
+		}
+		r = record(t, session.Configuration{PIDs: fmt.Sprint(program.Process.Pid), Scheduling: session.SchedulingFull})
+		r.waitForRows(trace.TableCallback, 5*executions)
+		data = r.stop()
+		requirePartsAddUp(t, data)
+		all = parseSpent(t, readSpent(t, file))
+		delayed = compareDelays(t, r.dir, data, all)
+	}
 	compared := map[string]*comparison{}
-	all := parseSpent(t, readSpent(t, file))
-	compareDelays(t, r.dir, data, all)
 	requirePreempter(t, r.dir, program.Process.Pid)
 	for _, spent := range all {
 		row, found := executionAround(data, &spent)
@@ -257,10 +265,11 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 }
 
 // compareDelays compares what timers' callbacks waited for with what the program says that its only executor did: it
-// ran the others. When they were due is not certain on a machine that is so busy that one was late by half a period.
-func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spending) {
+// ran the others. It returns how many were late: none, where it is not certain when they were due, on a machine that is
+// so busy that one was late by half a period.
+func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spending) (delayed int) {
 	t.Helper()
-	delayed, differ, offset := 0, 0, data.Session.Clock.RealtimeOffset
+	differ, offset := 0, data.Session.Clock.RealtimeOffset
 	_, err := oracle.OpenQuery(t, dir).CallbackDelays(t.Context(), func(executions []analyze.DelayedExecution) error {
 		for _, e := range executions {
 			const longEnough = int64(time.Millisecond)
@@ -286,13 +295,14 @@ func compareDelays(t *testing.T, dir string, data *oracle.Dataset, spent []spend
 	if err != nil {
 		t.Fatal(err)
 	}
-	if delayed < executions/2 {
+	if delayed > 0 && delayed < executions/2 {
 		t.Errorf("only %d executions were late", delayed)
 	}
 	if differ > delayed/4 {
 		t.Errorf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
 	}
 	t.Logf("of %d executions that were late, %d waited otherwise than the program says", delayed, differ)
+	return delayed
 }
 
 // unmeasuredOf is the time of a callback that it could not measure itself: a moment at its begin and at its end, which
@@ -382,7 +392,8 @@ func executionAround(data *oracle.Dataset, spent *spending) (trace.Callback, boo
 type comparison struct {
 	executions, doubtful, otherwise, dueToItself int
 
-	cpu, blocked, preempted []float64 // differences, in shares of the duration
+	// Differences, in shares of the duration. off is all of the time off the CPU.
+	cpu, off, preempted, blocked []float64
 }
 
 // tolerance is the share of a callback's duration that a part may differ by.
@@ -401,14 +412,17 @@ func (c *comparison) add(t *testing.T, row *trace.Callback, spent *spending) {
 	// Off the CPU as a whole: for the kernel a thread waits for a CPU from when that CPU has put it into its queue, which
 	// is later than its waking.
 	cpu := share(row.CPUTime.Value, spent.onCPU)
-	blocked := share(row.BlockedTime.Value+row.WakeupLatency.Value+row.PreemptedTime.Value, spent.end-spent.begin-spent.onCPU)
-	c.cpu, c.blocked = append(c.cpu, cpu), append(c.blocked, blocked)
-	if spent.way == "is_preempted" {
+	off := share(row.BlockedTime.Value+row.WakeupLatency.Value+row.PreemptedTime.Value, spent.end-spent.begin-spent.onCPU)
+	c.cpu, c.off = append(c.cpu, cpu), append(c.off, off)
+	switch spent.way {
+	case "sleeps", "waits":
+		c.blocked = append(c.blocked, share(row.BlockedTime.Value, spent.end-spent.begin-spent.onCPU-spent.waitedForCPU))
+	case "is_preempted":
 		// Such a callback waits for nothing: all of the time off the CPU it could have run.
 		preempted := share(row.PreemptedTime.Value+row.WakeupLatency.Value, spent.end-spent.begin-spent.onCPU)
 		c.preempted = append(c.preempted, preempted)
 	}
-	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance {
+	if max(math.Abs(cpu), math.Abs(off)) > tolerance {
 		c.doubtful++
 	}
 	if row.Preemptions.Value < spent.switchedAwayByOthers {
@@ -435,10 +449,17 @@ func beyond(difference, unmeasured float64) float64 {
 // clock.
 func (c *comparison) check(t *testing.T, way string) {
 	t.Helper()
-	cpu, blocked := measure.Median(c.cpu), measure.Median(c.blocked)
-	if max(math.Abs(cpu), math.Abs(blocked)) > tolerance || c.doubtful > c.executions/4 {
+	cpu, off := measure.Median(c.cpu), measure.Median(c.off)
+	if max(math.Abs(cpu), math.Abs(off)) > tolerance || c.doubtful > c.executions/4 {
 		t.Errorf("a callback that %s: on a CPU %.3f of its duration more, off it %.3f more than by its own account; %d of %d differ by more than %v",
-			way, cpu, blocked, c.doubtful, c.executions, tolerance)
+			way, cpu, off, c.doubtful, c.executions, tolerance)
+	}
+	if len(c.blocked) > 0 {
+		blocked := measure.Median(c.blocked)
+		if math.Abs(blocked) > tolerance {
+			t.Errorf("a callback that %s: it was blocked for %.3f of its duration more than by its own account", way, blocked)
+		}
+		t.Logf("%s: blocked %+.4f", way, blocked)
 	}
 	if len(c.preempted) > 0 {
 		if preempted := measure.Median(c.preempted); math.Abs(preempted) > tolerance {
@@ -448,7 +469,7 @@ func (c *comparison) check(t *testing.T, way string) {
 	if c.otherwise > c.executions/4 {
 		t.Errorf("a callback that %s did something else for most of its time in %d of %d executions", way, c.otherwise, c.executions)
 	}
-	t.Logf("%s: on a CPU %+.4f, off it %+.4f; %d of %d differ by more than %v", way, cpu, blocked, c.doubtful, c.executions, tolerance)
+	t.Logf("%s: on a CPU %+.4f, off it %+.4f; %d of %d differ by more than %v", way, cpu, off, c.doubtful, c.executions, tolerance)
 }
 
 // requirePathParts compares the parts of the hops of all paths with their latencies. What is not known is counted.
