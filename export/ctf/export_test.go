@@ -18,6 +18,7 @@ import (
 	"github.com/caret-bpf/caret-bpf/export/ctf/ctftest"
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
+	"github.com/caret-bpf/caret-bpf/wholefile"
 )
 
 // begin is when the recordings of these tests begin.
@@ -418,6 +419,16 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := ctf.Write(t.Context(), filepath.Join(there, "made", "along", "trace"), d, ctf.Options{}); err != nil {
 		t.Errorf("in directories that are not there: %v", err)
+	}
+	if _, err := ctf.Write(t.Context(), filepath.Join(there, "slash")+"/", d, ctf.Options{}); err != nil {
+		t.Errorf("with a slash at the end: %v", err)
+	}
+	link := filepath.Join(there, "link")
+	if err := os.Symlink(filepath.Join(there, "nowhere"), link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ctf.Write(t.Context(), filepath.Join(link, "trace"), d, ctf.Options{}); !errors.Is(err, wholefile.ErrUnwritable) || errors.Is(err, ctf.ErrExists) {
+		t.Errorf("below a link that leads nowhere: %v", err)
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()

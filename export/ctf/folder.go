@@ -26,18 +26,21 @@ type folder struct {
 
 // makeFolder makes the directory, with those that it is to be in.
 func makeFolder(path string, as *identity.Identity) (*folder, error) {
+	path = filepath.Clean(path) // a slash at its end would make it the directory that it is to be in
 	f := &folder{path: path, as: as}
 	err := as.Run(func() (err error) {
 		if err = os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return err
 		}
-		if err = os.Mkdir(path, 0o750); err != nil {
+		if err = os.Mkdir(path, 0o750); errors.Is(err, os.ErrExist) {
+			return ErrExists
+		} else if err != nil {
 			return err
 		}
 		f.root, err = os.OpenRoot(path)
 		return err
 	})
-	if errors.Is(err, os.ErrExist) {
+	if errors.Is(err, ErrExists) {
 		return nil, fmt.Errorf("%s: %w", path, ErrExists)
 	}
 	if err != nil {
