@@ -166,22 +166,23 @@ func TestRead(t *testing.T) {
 		"expectations: [3]":           "no mapping",
 		"expectations: [{}]":          `"" is nothing of which`,
 		"expectations: [{of: x}]":     "there are callback, start, timer, topic",
-		"expectations: [{of: topic, at-most: {p99: 3}}]":                  "with its unit",
-		"expectations: [{of: topic, at-most: {p99: [1]}}]":                "is a text",
-		"expectations: [{of: topic, at-most: {rate: fast}}]":              "is none",
-		"expectations: [{of: topic, at-most: {rate: .nan}}]":              "is none",
-		"expectations: [{of: topic, at-most: {topic_name: 3}}]":           "no column of a topic that is a number",
-		"expectations: [{of: topic, where: {rate: 3}}]":                   "no column of a topic that is a text",
-		"expectations: [{of: topic, where: {topic_name: '('}}]":           "missing closing",
-		"expectations: [{of: topic, where: {topic_name: 'a)|(?:.*'}}]":    "unexpected )",
-		"expectations: [{of: topic, from: /a, to: /b}]":                   "name a path, and nothing else",
-		"expectations: [{of: path, from: /a}]":                            "name a path, and nothing else",
-		"expectations: [{of: path, path: '[/a]', from: /a, to: /b}]":      "name a path, and nothing else",
-		"expectations: [{of: topic, every: 3}]":                           `"every" is no key`,
-		"a: &a [*a]":                                                      "",
-		"complete: true # " + strings.Repeat("x", expect.MaxFile):         "more than",
-		"expectations: [" + strings.Repeat("{of: topic},", 10_001) + "]":  "at most 10000",
-		"expectations: [{of: topic, where: &a {topic_name: x}}, *a, !!x]": "",
+		"expectations: [{of: topic, at-most: {p99: 3}}]":                                                                        "with its unit",
+		"expectations: [{of: topic, at-most: {p99: [1]}}]":                                                                      "is a text",
+		"expectations: [{of: topic, at-most: {rate: fast}}]":                                                                    "is none",
+		"expectations: [{of: topic, at-most: {rate: .nan}}]":                                                                    "is none",
+		"expectations: [{of: topic, at-most: {topic_name: 3}}]":                                                                 "no column of a topic that is a number",
+		"expectations: [{of: topic, where: {rate: 3}}]":                                                                         "no column of a topic that is a text",
+		"expectations: [{of: topic, where: {topic_name: '('}}]":                                                                 "missing closing",
+		"expectations: [{of: topic, where: {topic_name: 'a)|(?:.*'}}]":                                                          "unexpected )",
+		"expectations: [" + strings.Repeat("{of: topic, where: {topic_name: '"+strings.Repeat("a{1000}", 100)+"'}},", 11) + "]": "repeat more than 1000000",
+		"expectations: [{of: topic, from: /a, to: /b}]":                                                                         "name a path, and nothing else",
+		"expectations: [{of: path, from: /a}]":                                                                                  "name a path, and nothing else",
+		"expectations: [{of: path, path: '[/a]', from: /a, to: /b}]":                                                            "name a path, and nothing else",
+		"expectations: [{of: topic, every: 3}]":                                                                                 `"every" is no key`,
+		"a: &a [*a]":                                                                                                            "",
+		"complete: true # " + strings.Repeat("x", expect.MaxFile):                                                               "more than",
+		"expectations: [" + strings.Repeat("{of: topic},", 10_001) + "]":                                                        "at most 10000",
+		"expectations: [{of: topic, where: &a {topic_name: x}}, *a, !!x]":                                                       "",
 	} {
 		if _, err := expect.Read("file", strings.NewReader(text), noneAlike); !errors.Is(err, expect.ErrFile) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v", text, err)
@@ -363,6 +364,111 @@ func TestProposeWithoutNames(t *testing.T) {
 	verdicts, _, err := expect.Judge(t.Context(), read(t, text.String()), datasets, ask)
 	if got := inWords(verdicts); err != nil || !strings.HasSuffix(got, " met") {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// Whatever the names are, what is proposed can be read and is met.
+func TestProposeHostileNames(t *testing.T) {
+	names := []string{"\tx\n", "\t\n", "\n a", " ", "a\r\nb", "\u0085x", "\ufeff", "null", "1e3", "!!binary x", "]-[", "<<", "# x", "{a: b}", "\x00\x1b[2J\xff", "\u2028"}
+	rename := func(topic *string) {
+		var chain int
+		if _, err := fmt.Sscanf(*topic, "/chain_%d/", &chain); err == nil {
+			*topic = names[chain%len(names)] + *topic + names[chain%len(names)]
+		}
+	}
+	datasets, ask := recorded(t, func(b *trace.Batch) {
+		for i := range b.Publishers {
+			rename(&b.Publishers[i].TopicName)
+		}
+		for i := range b.Subscriptions {
+			rename(&b.Subscriptions[i].TopicName)
+		}
+	})
+	var text bytes.Buffer
+	if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	verdicts, _, err := expect.Judge(t.Context(), read(t, text.String()), datasets, ask)
+	if got := inWords(verdicts); err != nil || !strings.HasSuffix(got, " met") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A file of some hundred kilobytes can ask for more than fits into memory.
+func TestTooManyChecks(t *testing.T) {
+	datasets, ask := recorded(t, nil)
+	f := read(t, "expectations:\n"+strings.Repeat("- {of: topic, at-most: {p50: 1s, p90: 1s, p99: 1s, max: 1s, min: 1s}}\n", 6000))
+	if _, _, err := expect.Judge(t.Context(), f, datasets, ask); !errors.Is(err, expect.ErrFile) || !strings.Contains(err.Error(), "more than 1000000 checks") {
+		t.Errorf("%v", err)
+	}
+}
+
+// clockTwice makes a topic of a made-up system /clock, which one node receives by the subscription that keeps its time and
+// by another one of its own. One of the two gets its messages late.
+func clockTwice(b *trace.Batch, isStandardLate bool) {
+	const topic, node, another = "/chain_0/points", "/chain_0/filter", 0x7000_0000_0000
+	late := func(c *trace.Callback) {
+		c.CallbackStartTimestamp.Value += 2_000_000
+		c.CallbackEndTimestamp.Value += 2_000_000
+	}
+	for i := range b.Publishers {
+		if b.Publishers[i].TopicName == topic {
+			b.Publishers[i].TopicName, b.Publishers[i].MessageType = "/clock", "rosgraph_msgs/msg/Clock"
+		}
+	}
+	for _, s := range slices.Clone(b.Subscriptions) {
+		if s.TopicName == topic && s.NodeName == node {
+			s.SubscriptionHandle, s.RMWSubscriptionHandle, s.Subscription, s.Callback = s.SubscriptionHandle+another, s.RMWSubscriptionHandle+another, s.Subscription+another, s.Callback+another
+			b.Subscriptions = append(b.Subscriptions, s)
+		}
+	}
+	for i := range b.Subscriptions {
+		if b.Subscriptions[i].TopicName == topic {
+			b.Subscriptions[i].TopicName, b.Subscriptions[i].MessageType = "/clock", "rosgraph_msgs/msg/Clock"
+		}
+	}
+	for i, c := range slices.Clone(b.CallbackInfos) {
+		if c.TopicName == topic && c.NodeName == node {
+			b.CallbackInfos[i].TopicName, b.CallbackInfos[i].Symbol, c.TopicName = "/clock", "rclcpp::TimeSource::on_clock()", "/clock"
+			c.OwnerHandle, c.Callback = c.OwnerHandle+another, c.Callback+another
+			b.CallbackInfos = append(b.CallbackInfos, c)
+		}
+	}
+	for i := range b.Publishes {
+		if b.Publishes[i].TopicName == topic {
+			b.Publishes[i].TopicName = "/clock"
+		}
+	}
+	for i, c := range slices.Clone(b.Callbacks) {
+		if c.TopicName != topic || c.NodeName != node || !c.CallbackEndTimestamp.Valid {
+			continue
+		}
+		b.Callbacks[i].TopicName, b.Callbacks[i].Symbol, c.TopicName = "/clock", "rclcpp::TimeSource::on_clock()", "/clock"
+		c.SubscriptionHandle, c.RMWSubscriptionHandle, c.Callback, c.TID = c.SubscriptionHandle+another, c.RMWSubscriptionHandle+another, c.Callback+another, c.TID+900
+		if isStandardLate {
+			late(&b.Callbacks[i])
+		} else {
+			late(&c)
+		}
+		b.Callbacks = append(b.Callbacks, c)
+	}
+}
+
+// A node may receive a topic twice: for itself and as every node does. Both are what the names mean.
+func TestProposeBesideWhatEveryNodeHas(t *testing.T) {
+	for _, isStandardLate := range []bool{false, true} {
+		datasets, ask := recorded(t, func(b *trace.Batch) { clockTwice(b, isStandardLate) })
+		var text bytes.Buffer
+		if _, err := expect.Propose(t.Context(), &text, []expect.Run{{Datasets: datasets, Ask: ask}}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), "topic_name: /clock") {
+			t.Errorf("nothing is expected of /clock:\n%s", text.String())
+		}
+		verdicts, _, err := expect.Judge(t.Context(), read(t, text.String()), datasets, ask)
+		if got := inWords(verdicts); err != nil || !strings.HasSuffix(got, " met") {
+			t.Errorf("%s, %v", got, err)
+		}
 	}
 }
 

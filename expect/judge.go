@@ -28,6 +28,9 @@ type Verdict struct {
 	unnamed bool // the expectation
 }
 
+// maxVerdicts bounds how many a file may ask for of a recording.
+const maxVerdicts = 1_000_000
+
 // completeName is the name of the expectation that nothing was lost.
 const completeName = "complete"
 
@@ -50,6 +53,9 @@ func Judge(ctx context.Context, f *File, datasets []*trace.Dataset, ask Ask) (ve
 	}
 	for i := range f.Expectations {
 		verdicts = append(verdicts, f.Expectations[i].judge(rows[i])...)
+		if len(verdicts) > maxVerdicts {
+			return nil, nil, fmt.Errorf("%w: they ask for more than %d checks of this recording", ErrFile, maxVerdicts)
+		}
 	}
 	return verdicts, warnings, nil
 }

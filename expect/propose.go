@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -56,13 +57,27 @@ var proposals = []proposal{
 
 // proposed is an expectation as it is written.
 type proposed struct {
-	Of      string            `yaml:"of"`
-	Path    string            `yaml:"path,omitempty"`
-	Where   map[string]string `yaml:"where,omitempty"`
-	AtLeast map[string]any    `yaml:"at-least,omitempty"`
-	AtMost  map[string]any    `yaml:"at-most,omitempty"`
+	Of      string                 `yaml:"of"`
+	Path    writtenText            `yaml:"path,omitempty"`
+	Where   map[string]writtenText `yaml:"where,omitempty"`
+	AtLeast map[string]any         `yaml:"at-least,omitempty"`
+	AtMost  map[string]any         `yaml:"at-most,omitempty"`
 
 	least, most map[string]float64
+	// own says that it is not only of what every node has.
+	own bool
+}
+
+// writtenText is a text of a recording. One with control characters is written in quotes: not every one of the blocks that
+// the encoder takes for texts of several lines can be read again.
+type writtenText string
+
+// MarshalYAML implements yaml.Marshaler.
+func (t writtenText) MarshalYAML() (any, error) {
+	if !strings.ContainsFunc(string(t), unicode.IsControl) {
+		return string(t), nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: string(t)}, nil
 }
 
 // Run is a recording of a system: its datasets, and how to ask them.
@@ -133,18 +148,20 @@ func proposeOf(ctx context.Context, ask Ask, margin float64) (all []*proposed, w
 	for i, e := range questions {
 		subject := subjectNamed(e.Of)
 		for _, r := range answers[i] {
+			if !subject.isNamed(r) { // what is said of a row without a name would be said of others, too
+				continue
+			}
 			one := subject.propose(r, margin)
-			switch there := byPlace[one.place()]; {
-			case r.isStandard || !subject.isNamed(r): // what is said of a row without a name would be said of others, too
-			case there != nil:
+			if there := byPlace[one.place()]; there != nil {
 				there.widen(one)
-			default:
+				there.own = there.own || one.own
+			} else {
 				byPlace[one.place()] = one
 				all = append(all, one)
 			}
 		}
 	}
-	return all, warnings, nil
+	return slices.DeleteFunc(all, func(one *proposed) bool { return !one.own }), warnings, nil
 }
 
 // inBoth is what was proposed of runs before and of another one, with the widest bounds, and how much else there was.
@@ -196,13 +213,13 @@ func (s *subject) isNamed(r row) bool {
 
 // propose bounds what a row has, if that came often enough.
 func (s *subject) propose(r row, margin float64) *proposed {
-	p := &proposed{Of: s.name, least: map[string]float64{}, most: map[string]float64{}}
+	p := &proposed{Of: s.name, least: map[string]float64{}, most: map[string]float64{}, own: !r.isStandard}
 	if s.name == pathSubject {
-		p.Path = r.texts["path"]
+		p.Path = writtenText(r.texts["path"])
 	} else {
-		p.Where = map[string]string{}
+		p.Where = map[string]writtenText{}
 		for _, label := range s.labels {
-			p.Where[label] = regexp.QuoteMeta(r.texts[label])
+			p.Where[label] = writtenText(regexp.QuoteMeta(r.texts[label]))
 		}
 	}
 	if of := slices.IndexFunc(proposals, func(of proposal) bool { return of.of == s.name }); r.numbers["count"] >= leastCount {
@@ -212,7 +229,7 @@ func (s *subject) propose(r row, margin float64) *proposed {
 }
 
 // place tells what a proposal is of.
-func (p *proposed) place() string { return fmt.Sprint(p.Of, p.Path, p.Where) }
+func (p *proposed) place() string { return fmt.Sprintf("%q %q %q", p.Of, p.Path, p.Where) }
 
 func (p *proposed) bound(r row, margin float64, of proposal) {
 	if median, ok := r.numbers["p50"]; ok {

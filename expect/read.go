@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,8 @@ const (
 	// maxExpectations bounds how many a file may have, maxProblems how many that is wrong are told at once.
 	maxExpectations = 10_000
 	maxProblems     = 20
+	// maxRepeated bounds what patterns repeat, such as 1000 for a{1000}: each takes some 100 bytes of memory.
+	maxRepeated = 1_000_000
 )
 
 // Keys of a file.
@@ -70,6 +73,7 @@ type reader struct {
 	name     string
 	similar  func(string, []string) string
 	problems []error
+	repeated int // by patterns
 }
 
 func (r *reader) complain(at *yaml.Node, format string, arguments ...any) {
@@ -202,8 +206,18 @@ func (r *reader) condition(e *Expectation, s *subject, column string, at, value 
 		return
 	}
 	text := r.text(value, column)
-	if _, err := regexp.Compile(text); err != nil { // alone: what is put around it may pair its parentheses
+	alone, err := syntax.Parse(text, syntax.Perl) // what is put around it may pair its parentheses
+	if err != nil {
 		r.complain(value, "%s: %w", column, err)
+		return
+	}
+	program, err := syntax.Compile(alone.Simplify())
+	if err != nil {
+		r.complain(value, "%s: %w", column, err)
+		return
+	}
+	if r.repeated += max(len(program.Inst)-2*len(text), 0); r.repeated > maxRepeated {
+		r.complain(value, "%s: the patterns so far repeat more than %d characters", column, maxRepeated)
 		return
 	}
 	pattern, err := regexp.Compile("^(?:" + text + ")$")
