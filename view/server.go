@@ -8,14 +8,12 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
 	// simultaneousRequests is the number of requests that are answered at once; others wait.
 	simultaneousRequests = 16
-	// simultaneousConnections is the number of connections that are open at once; others wait.
+	// simultaneousConnections is the number of connections that are open at once.
 	simultaneousConnections = 64
 	// headerTime is how long the header of a request may take, idleTime how long a connection may be idle.
 	headerTime = 10 * time.Second
@@ -38,7 +36,7 @@ func Listen(port int) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: netutil.LimitListener(listener, simultaneousConnections), token: newToken()}, nil
+	return &Server{listener: listener, token: newToken()}, nil
 }
 
 // URL returns the address of the page with the token behind #, which browsers send to no server.
@@ -54,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, v *View, page fs.FS) error {
 		Handler:           NewHandler(v, page, s.listener.Addr().(*net.TCPAddr).Port, s.token),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxKeyBytes,
+		ConnState:      (&connectionBound{bound: simultaneousConnections}).changed,
 		BaseContext:    func(net.Listener) context.Context { return questions },
 	}
 	go func() { _, _ = v.readIndex(questions) }() // the page will want it; if it fails, its question tells why

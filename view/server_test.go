@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/trace"
 	"github.com/caret-bpf/caret-bpf/view"
@@ -56,12 +57,41 @@ func TestServer(t *testing.T) {
 			t.Errorf("%q: %d, %.100s", path, got.StatusCode, body)
 		}
 	}
+	holdConnections(t, address.Host)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.Host+"/api/recording", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{Transport: new(http.Transport), Timeout: time.Minute}
+	if got, err := client.Do(request); err != nil || got.StatusCode != 200 {
+		t.Errorf("while others hold connections: %v, %v", got, err)
+	} else {
+		readAll(t, got)
+	}
+	client.CloseIdleConnections()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
 	if _, err := http.Get(s.URL()); err == nil {
 		t.Error("it still answers")
+	}
+}
+
+// holdConnections opens connections without a token and keeps them until the test ends: most ask for the page, some for
+// nothing.
+func holdConnections(t *testing.T, address string) {
+	t.Helper()
+	for i := range 100 {
+		held, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = held.Close() })
+		if i < 90 {
+			_, _ = io.WriteString(held, "GET / HTTP/1.1\r\nHost: "+address+"\r\n\r\n")
+		}
 	}
 }
 
