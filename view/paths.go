@@ -74,7 +74,7 @@ func (v *View) pathList(ctx context.Context) (*pathList, error) {
 		err = v.withActivity(ctx, func(q *analyze.Query) error {
 			if o.asksForPaths() {
 				paths, err := o.Paths.Find(ctx, q, o.PathTexts, o.PathFrom, o.PathTo)
-				list = v.listPaths(paths, wantedPaths)
+				list = v.listPaths(v.nameable(ctx, q, paths), wantedPaths)
 				return err
 			}
 			list, err = v.takenPaths(ctx, q)
@@ -120,8 +120,9 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 	list := v.listPaths(nil, listedPaths)
 	measured := 0
 	for measured < min(len(paths), measuredPaths) && len(list.Paths) < listedPaths {
-		batch := paths[measured:min(len(paths), measured+listedPaths)]
-		measured += len(batch)
+		first := measured
+		measured = min(len(paths), measured+listedPaths)
+		batch := v.nameable(ctx, q, paths[first:measured])
 		hops, err := q.PathLatency(ctx, batch, v.options.Paths.Options(), nil)
 		if err != nil {
 			return nil, err
@@ -135,6 +136,14 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 	}
 	list.Complete = list.Complete && complete && measured == len(paths)
 	return list, nil
+}
+
+// nameable are those paths that can be asked for by their texts. A name with "]-[" in it cannot be told from two.
+func (v *View) nameable(ctx context.Context, q *analyze.Query, paths []*system.Path) []*system.Path {
+	return slices.DeleteFunc(slices.Clone(paths), func(p *system.Path) bool {
+		_, err := v.options.Paths.Find(ctx, q, []string{textOf(p)}, "", "")
+		return err != nil
+	})
 }
 
 // textOf is what a path is called.

@@ -17,6 +17,7 @@ import (
 	"testing/fstest"
 
 	"github.com/caret-bpf/caret-bpf/trace"
+	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 	"github.com/caret-bpf/caret-bpf/view"
 )
 
@@ -279,4 +280,35 @@ func slowestWay(t *testing.T, v *view.View) (begin int64) {
 		}
 	}
 	return begin
+}
+
+// A name that looks like several in the text of a path leaves that path out, and nothing else.
+func TestReportOfNamesLikePaths(t *testing.T) {
+	dir := t.TempDir()
+	sequence := 0
+	add := func(b *trace.Batch) error {
+		for i := range b.Publishers {
+			if p := &b.Publishers[i]; p.TopicName == tracetest.SystemTopic(0, 0) {
+				p.TopicName = "/a]-[/b"
+			}
+		}
+		for i := range b.Subscriptions {
+			if s := &b.Subscriptions[i]; s.TopicName == tracetest.SystemTopic(0, 0) {
+				s.TopicName = "/a]-[/b"
+			}
+		}
+		tracetest.AddSegments(t, dir, sequence, b)
+		sequence++
+		return nil
+	}
+	entities, err := tracetest.System(3000, add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = add(entities)
+	tracetest.AddSession(t, dir, endedSession())
+	html, _ := writeReport(t, open(t, view.Options{Datasets: []*trace.Dataset{tracetest.Open(t, dir)}}), view.ReportBytes)
+	if text := string(answersOf(t, html)["paths"]); !strings.Contains(text, "[/chain_1/sensor]") || strings.Contains(text, "[/chain_0/sensor]") {
+		t.Errorf("paths: %.300s", text)
+	}
 }
