@@ -403,8 +403,8 @@ func TestTooManyChecks(t *testing.T) {
 	}
 }
 
-// clockTwice makes a topic of a made-up system /clock, which one node receives by the subscription that keeps its time and
-// by another one of its own. One of the two gets its messages late.
+// clockTwice makes a topic of a made-up system /clock, which one node receives by the subscription that keeps its time
+// and by another one of its own. One of the two gets its messages late.
 func clockTwice(b *trace.Batch, isStandardLate bool) {
 	const topic, node, another = "/chain_0/points", "/chain_0/filter", 0x7000_0000_0000
 	late := func(c *trace.Callback) {

@@ -68,8 +68,8 @@ type proposed struct {
 	own bool
 }
 
-// writtenText is a text of a recording. One with control characters is written in quotes: not every one of the blocks that
-// the encoder takes for texts of several lines can be read again.
+// writtenText is a text of a recording. One with control characters is written in quotes: not every one of the blocks
+// that the encoder takes for texts of several lines can be read again.
 type writtenText string
 
 // MarshalYAML implements yaml.Marshaler.

@@ -114,8 +114,8 @@ func periodicSeries(ctx context.Context, q *analyze.Query, subject analyze.Subje
 	return err
 }
 
-// exactly is a pattern that fits one name only; none fits any. It is anchored: without that, a long name that repeats itself
-// takes seconds to be compared.
+// exactly is a pattern that fits one name only; none fits any. It is anchored: without that, a long name that repeats
+// itself takes seconds to be compared.
 func exactly(name string) []*regexp.Regexp {
 	if name == "" {
 		return nil

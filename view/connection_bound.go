@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// connectionBound bounds the connections that are open at once: for one more, the one is closed that has been quiet longest. So who
-// has no token cannot keep others out by connections that ask nothing. If none is quiet, the new one is closed.
+// connectionBound bounds the connections that are open at once: for one more, the one is closed that has been quiet
+// longest. So who has no token cannot keep others out by connections that ask nothing. If none is quiet, the new one is
+// closed.
 type connectionBound struct {
 	bound int
 

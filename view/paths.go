@@ -138,12 +138,18 @@ func (v *View) takenPaths(ctx context.Context, q *analyze.Query) (*pathList, err
 	return list, nil
 }
 
-// nameable are those paths that can be asked for by their texts. A name with "]-[" in it cannot be told from two.
+// nameable are those paths that can be asked for by their texts. A name with "]-[" in it cannot be told from two. The
+// query's warnings say that others are left out.
 func (v *View) nameable(ctx context.Context, q *analyze.Query, paths []*system.Path) []*system.Path {
-	return slices.DeleteFunc(slices.Clone(paths), func(p *system.Path) bool {
+	named := slices.DeleteFunc(slices.Clone(paths), func(p *system.Path) bool {
 		_, err := v.options.Paths.Find(ctx, q, []string{textOf(p)}, "", "")
 		return err != nil
 	})
+	const warning = "paths are left out whose nodes or topics have ]-[ in their names: they look like longer ones"
+	if len(named) < len(paths) && !slices.Contains(q.Warnings, warning) {
+		q.Warnings = append(q.Warnings, warning)
+	}
+	return named
 }
 
 // textOf is what a path is called.

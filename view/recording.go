@@ -19,6 +19,8 @@ type recording struct {
 	Version string `json:"version"`
 	// Report says that only some keys have answers.
 	Report bool `json:"report"`
+	// Part says that only a part of the datasets is shown: of their time, nodes or processes.
+	Part bool `json:"part"`
 	// Begin is in Unix nanoseconds, as text: as a number it would not be exact. Duration is in nanoseconds.
 	Begin    string          `json:"begin"`
 	Duration int64           `json:"duration"`
@@ -45,7 +47,7 @@ type datasetAnswer struct {
 	// is of another time.
 	Begin     trace.Optional[int64] `json:"begin"`
 	End       trace.Optional[int64] `json:"end"`
-	Callbacks uint64                `json:"callbacks"`
+	Callbacks uint64                `json:"callbacks"` // of all of it
 	Session   *sessionAnswer        `json:"session"`
 }
 
@@ -128,7 +130,8 @@ func orNull[T ~string](text T) *string {
 // recording reads entities and footers only, so it is there long before the statistics.
 func (v *View) recording(ctx context.Context, isReport bool) (*recording, error) {
 	r := &recording{
-		Version: v.options.Version, Report: isReport, Begin: strconv.FormatInt(v.span.First, 10), Duration: v.duration(),
+		Version: v.options.Version, Report: isReport, Part: v.asked.From.Valid || len(v.asked.Nodes)+len(v.asked.Processes) > 0,
+		Begin: strconv.FormatInt(v.span.First, 10), Duration: v.duration(),
 		Warnings: []string{}, Levels: v.levels(),
 	}
 	err := v.plain.all(ctx, func(q *analyze.Query) error {

@@ -105,6 +105,7 @@ func ask[T any](t testing.TB, v *view.View, key string) (answer T) {
 
 // recording are the parts of that answer which tests look at.
 type recording struct {
+	Part      bool
 	Begin     string
 	Duration  int64
 	Levels    int64
@@ -192,6 +193,24 @@ func TestRecording(t *testing.T) {
 	for _, c := range r.Callbacks {
 		if !strings.HasPrefix(c.Name, r.Nodes[c.Node].Name+"/") {
 			t.Errorf("callback %s is of node %s", c.Name, r.Nodes[c.Node].Name)
+		}
+	}
+}
+
+// It is told that only a part is shown, of which the datasets' numbers are not.
+func TestPartIsTold(t *testing.T) {
+	d := systemDataset(t, 2000)
+	for name, options := range map[string]view.Options{
+		"time": {Part: func(s trace.Span) (trace.Span, error) {
+			return trace.Span{First: s.First, Last: (s.First + s.Last) / 2}, nil
+		}},
+		"nodes":   {Filter: analyze.Filter{Nodes: []*regexp.Regexp{regexp.MustCompile("/chain_0/.*")}}},
+		"process": {Filter: analyze.Filter{Processes: []int32{100}}},
+		"all":     {},
+	} {
+		options.Datasets = []*trace.Dataset{d}
+		if r := ask[recording](t, open(t, options), "recording"); r.Part != (name != "all") || r.Datasets[0].Callbacks < 2000 {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

@@ -47,7 +47,7 @@ export function makeSystem(rounds = 10000) {
   const begin = "1763000000123456789";
   const answers = {
     recording: () => ({
-      version: "v0-mock", report: false, begin, duration,
+      version: "v0-mock", report: false, part: false, begin, duration,
       datasets: [{ path: "rec", host: "robot", begin, end: null, callbacks: executions.length, session: { targets: ["--name pipeline"], profile: "default", attributes: { route: "north", vehicle: "bus-7" } } }],
       baseline: [{ path: "rec-before", host: "robot", begin, end: null, callbacks: 1000, session: {} }],
       scheduling: true, offCpu: true, warnings: ["12 records of perception (4200) were lost: messages may be called lost that were not"],

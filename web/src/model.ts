@@ -30,6 +30,8 @@ export interface Callback {
 export interface Recording {
   version: string;
   report: boolean;
+  /** Only a part of the datasets is shown. */
+  part: boolean;
   begin: string;
   duration: number;
   datasets: Dataset[];

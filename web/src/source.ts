@@ -58,8 +58,11 @@ export class ReportSource implements Source {
   private readonly unpacked = new Lru<Promise<Answers>>(partsBound);
 
   constructor(contents: string, private readonly packed: (part: number) => string) {
-    const { format, parts } = parsed<{ format: number; parts: string[][] }>(contents);
+    const all = parsed<{ format: number; parts: string[][] } | null>(contents);
+    if (!all) throw damaged();
+    const { format, parts } = all;
     if (format !== 2) throw new AnswerError(`This report has format ${format}, and this page reads format 2.`);
+    if (!Array.isArray(parts)) throw damaged();
     parts.forEach((keys, part) => keys.forEach((key) => this.partOf.set(key, part)));
   }
 

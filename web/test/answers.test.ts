@@ -125,7 +125,7 @@ test("a report's answers are read part by part, and what it lacks is said", asyn
   await assert.rejects(report.get("loads"), /damaged/);
   await assert.rejects(report.get("timers"), /damaged/);
   assert.throws(() => new ReportSource('{"format":1}', () => ""), /format 1/);
-  assert.throws(() => new ReportSource('{"format":2,"par', () => ""), /damaged/);
+  for (const contents of ['{"format":2,"par', '{"format":2}', "null"]) assert.throws(() => new ReportSource(contents, () => ""), /damaged/);
 });
 
 test("of a report, the parts that were used last are kept unpacked", async () => {

@@ -64,7 +64,7 @@ function recorded({ recording }: App): HTMLElement {
   say("host", [...new Set(recording.datasets.map((dataset) => printable(dataset.host || "unknown")))].join(", "));
   say("begin", dateTime(recording.begin));
   say("length", duration(recording.duration));
-  say("callbacks", recording.datasets.some((dataset) => dataset.callbacks === null) ? absent : count(recording.datasets.reduce((sum, dataset) => sum + dataset.callbacks!, 0)));
+  say(recording.part ? "callbacks in the whole recording" : "callbacks", recording.datasets.some((dataset) => dataset.callbacks === null) ? absent : count(recording.datasets.reduce((sum, dataset) => sum + dataset.callbacks!, 0)));
   say("system", [several(recording.nodes.length, "node"), several(recording.topics.length, "topic"), several(recording.processes.length, "process", "processes")].join(", "));
   for (const [name, value] of sessionFacts(recording.datasets)) say(name, value);
   if (recording.baseline) say("compared with", h("a", { href: "#compare" }, recording.baseline.map((dataset) => printable(dataset.path)).join(", ")));
