@@ -184,6 +184,10 @@ func TestExportCTF(t *testing.T) {
 func TestExportCTFFails(t *testing.T) {
 	dir, folder := drawnDataset(t), t.TempDir()
 	path := filepath.Join(folder, "trace")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		arguments []string
 		code      int
@@ -193,7 +197,7 @@ func TestExportCTFFails(t *testing.T) {
 		"no dataset":          {[]string{"-o", path}, exitUsage, "one dataset"},
 		"two datasets":        {[]string{dir, dir, "-o", path}, exitUsage, "one dataset"},
 		"it is there":         {[]string{dir, "-o", folder}, exitOutput, "there is something already"},
-		"no such folder":      {[]string{dir, "-o", filepath.Join(folder, "missing", "t")}, exitOutput, "missing"},
+		"below a file":        {[]string{dir, "-o", filepath.Join(file, "t")}, exitOutput, "file"},
 		"not a dataset":       {[]string{folder, "-o", path}, exitDataset, folder},
 		"nothing of the time": {[]string{dir, "-o", path, "--from-time", "1h"}, exitUsage, "nothing of the recording"},
 	} {
