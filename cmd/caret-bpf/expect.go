@@ -15,7 +15,7 @@ import (
 func expectCommand() command {
 	return command{
 		name: "expect", arguments: "DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
-		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect monday tuesday --runs -o expect.yaml", "caret-bpf expect rec --margin 10", "caret-bpf expect --schema >expect.schema.json"},
+		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect monday tuesday --runs -o expect.yaml", "caret-bpf expect --schema >expect.schema.json"},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
 			output := flags.StringP("output", "o", "", "write this `FILE` instead of printing")
 			margin := flags.Float64("margin", 5, "how much medians and rates may differ, in `PERCENT`")
