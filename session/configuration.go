@@ -62,7 +62,7 @@ type Configuration struct {
 	RingAge   time.Duration `json:"ring_age_ns,omitempty"`
 	RingBytes int64         `json:"ring_bytes,omitempty"`
 	// KeepAge, KeepBytes and KeepSegments bound what a dataset on disk keeps of rows that are of a moment: of a time, of a
-	// size, or of so many SegmentPeriods. 0 means no bound.
+	// size, less what entities take, or of so many SegmentPeriods. 0 means no bound.
 	KeepAge      time.Duration `json:"keep_age_ns,omitempty"`
 	KeepBytes    int64         `json:"keep_bytes,omitempty"`
 	KeepSegments int           `json:"keep_segments,omitempty"`

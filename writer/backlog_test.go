@@ -49,7 +49,7 @@ func TestFewBytesWaitForTheDisk(t *testing.T) {
 				if len(commits) != test.wait {
 					t.Errorf("%d segments wait for the disk, not %d", len(commits), test.wait)
 				}
-				commitAll(dir, commits, newRetained(dir, Options{}), e.waiting, func(err error) { t.Error(err) })
+				commitAll(dir, commits, newRetained(dir, Options{}, func() int64 { return 0 }), e.waiting, func(err error) { t.Error(err) })
 				if stored := s.counters.stored.Load(); stored != count || e.waiting.bytes != 0 {
 					t.Errorf("%d of %d segments were stored, %d bytes still wait", stored, count, e.waiting.bytes)
 				}

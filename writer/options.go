@@ -33,12 +33,13 @@ type Options struct {
 }
 
 // Retention bounds what a dataset keeps of rows that are of a moment: callbacks, messages, losses. The oldest segments
-// are removed as whole. Attributes stay, and rows of entities and processes until these had ended before all that is
-// kept. 0 means no bound.
+// are removed as whole. Attributes stay, and rows of entities and processes until some time after these had ended before
+// all that is kept. 0 means no bound.
 type Retention struct {
 	// Age is how long rows are kept at least.
 	Age time.Duration
-	// Bytes is how large all closed segments may be together that can be removed.
+	// Bytes is how large the closed segments may be together, those of entities and processes included. Where these take
+	// more than half of it, the others have half of it.
 	Bytes int64
 	// Periods is of how many SegmentPeriods rows are kept at least.
 	Periods int

@@ -22,6 +22,8 @@ type Removed struct {
 type retained struct {
 	dir    *directory
 	limits Retention
+	// entities is how many bytes the tables of entities have, which count against what is kept.
+	entities func() int64
 	// most is the size at which segments are removed although somebody reads them; 0: none.
 	most   int64
 	period int64 // nanoseconds
@@ -36,8 +38,8 @@ type retained struct {
 	gone     Removed
 }
 
-func newRetained(dir *directory, options Options) *retained {
-	r := &retained{dir: dir, limits: options.Retention, period: options.SegmentPeriod.Nanoseconds(), now: options.Now, gone: Removed{Rows: map[string]uint64{}}}
+func newRetained(dir *directory, options Options, entities func() int64) *retained {
+	r := &retained{dir: dir, limits: options.Retention, entities: entities, period: options.SegmentPeriod.Nanoseconds(), now: options.Now, gone: Removed{Rows: map[string]uint64{}}}
 	if options.Memory > 0 { // it must not get full
 		r.most = options.Retention.Bytes + options.Retention.Bytes/2
 	}
@@ -69,7 +71,13 @@ func (r *retained) isOver(s *finished) bool {
 	age := r.now() - s.closedAt
 	return r.limits.Age > 0 && age > r.limits.Age.Nanoseconds() ||
 		r.limits.Periods > 0 && age > int64(r.limits.Periods)*r.period ||
-		r.limits.Bytes > 0 && r.bytes > r.limits.Bytes
+		r.limits.Bytes > 0 && r.bytes > r.room()
+}
+
+// room is what is left for rows that are of a moment: all but what entities take, and half of all at least. The
+// entities of a system can take more than is to be kept.
+func (r *retained) room() int64 {
+	return r.limits.Bytes - min(r.entities(), r.limits.Bytes/2)
 }
 
 func (r *retained) remove(s *finished) {

@@ -310,3 +310,75 @@ func TestEndedEntitiesAreForgotten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Rows of entities count against what is to be kept: where nodes come and go all the time, the dataset does not get
+// larger. Where those that live take all of it, the other rows have half of it nevertheless.
+func TestEntitiesCountAgainstWhatIsKept(t *testing.T) {
+	const periods, nodesEach, kept = 100, 200, 512 << 10
+	second := time.Second.Nanoseconds()
+	for name, test := range map[string]struct {
+		end         bool
+		least, most int64 // bytes, in the end; of callbacks, and of all
+	}{
+		"that end":  {true, kept / 2, kept},
+		"that live": {false, kept * 3 / 8, 2 * kept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var now atomic.Int64
+			now.Store(1000 * second)
+			path := filepath.Join(t.TempDir(), "recorded")
+			w, err := writer.Create(path, writer.Options{Retention: writer.Retention{Bytes: kept}, SegmentBytes: kept / 32, Now: now.Load})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := w.WriteSession(trace.NewSession()); err != nil {
+				t.Fatal(err)
+			}
+			for period := range uint64(periods) {
+				now.Add(second)
+				batch := tracetest.BatchOf(tracetest.Random[trace.Callback](500, period))
+				batch.Nodes = tracetest.Random[trace.Node](nodesEach, period)
+				for i := range batch.Nodes {
+					node := &batch.Nodes[i]
+					node.Stamp(period*nodesEach+uint64(i)+1, 1)
+					node.InitTimestamp, node.EndTimestamp = trace.Some(now.Load()), trace.Optional[int64]{}
+					if test.end {
+						node.EndTimestamp = trace.Some(now.Load())
+					}
+				}
+				if err := errors.Join(w.Write(batch), w.Flush(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			callbacks, all := folderBytes(t, filepath.Join(path, trace.TableCallback)), w.WrittenBytes()
+			t.Logf("%d bytes of callbacks, %d of all", callbacks, all)
+			if callbacks < test.least || all > test.most {
+				t.Errorf("%d bytes of callbacks, at least %d; %d of all, at most %d", callbacks, test.least, all, test.most)
+			}
+			if entities := all - callbacks; entities > kept/2 == test.end {
+				t.Errorf("entities take %d bytes", entities)
+			}
+		})
+	}
+}
+
+func folderBytes(t *testing.T, path string) (bytes int64) {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
+}

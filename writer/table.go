@@ -19,7 +19,8 @@ type table struct {
 	queue    chan<- task
 	idle     chan trace.AnyRows
 	counters
-	triedAt int // the number of the next segment when ended entities could not be forgotten; of the encoder
+	triedAt    int   // the number of the next segment when ended entities could not be forgotten; of the encoder
+	bytesTried int64 // what the table had after the last try to forget them; of the encoder
 
 	mu    sync.Mutex
 	batch trace.AnyRows // guarded by mu
@@ -94,6 +95,9 @@ func (t *table) release() {
 	t.segments.abandon()
 	t.segments.closeFolder()
 }
+
+// bytes is the size of the table's segments that are there, with what is encoded of the next one.
+func (t *table) bytes() int64 { return t.written.Load() - t.removed.Load() }
 
 func (t *table) name() string { return t.segments.table.Name }
 

@@ -48,6 +48,16 @@ func (s *tables) all() (all []*table) {
 	return all
 }
 
+// entityBytes is the size of the tables of entities and processes.
+func (s *tables) entityBytes() (bytes int64) {
+	for _, t := range s.all() {
+		if t.segments.table.HasEntities() {
+			bytes += t.bytes()
+		}
+	}
+	return bytes
+}
+
 // counts returns a number of rows of each table, 0 for those that have got none.
 func (s *tables) counts(number func(*table) uint64) map[string]uint64 {
 	rows := make(map[string]uint64, len(s.byPlace))

@@ -74,9 +74,10 @@ func Create(path string, options Options) (*Writer, error) {
 		return nil, fmt.Errorf("create dataset: %w", err)
 	}
 	dir.memory = memory
-	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength), kept: newRetained(dir, options)}
+	w := &Writer{dir: dir, options: options, queue: make(chan task, queueLength)}
 	w.session = sessionFile{dir: dir, reserved: options.Memory == 0}
 	w.tables = newTables(w.queue, dir, limits{segmentBytes: options.SegmentBytes, rowGroupRows: options.RowGroupRows}, options.Now)
+	w.kept = newRetained(dir, options, w.tables.entityBytes)
 
 	commits := make(chan commitment, commitLength)
 	waiting := newBacklog()
@@ -280,7 +281,7 @@ func (w *Writer) StoredRows() map[string]uint64 {
 // Those that retention has removed do not count.
 func (w *Writer) WrittenBytes() (bytes int64) {
 	for _, t := range w.tables.all() {
-		bytes += t.written.Load() - t.removed.Load()
+		bytes += t.bytes()
 	}
 	return bytes
 }

@@ -94,7 +94,7 @@ type use struct {
 	memory   float64 // bytes in RAM
 	kernel   float64 // bytes of BPF maps
 	open     float64 // descriptors
-	kept     float64 // bytes of the dataset's rows, on disk or in memory
+	kept     float64 // bytes of the dataset's rows, those of entities included, on disk or in memory
 	segments float64 // mean size of closed segments of callbacks, in bytes; NaN where there is none
 }
 
@@ -162,17 +162,11 @@ func isMemory(path string) bool {
 	return err == nil && link == "/" && unix.Statfs(path, &system) == nil && system.Type == unix.TMPFS_MAGIC
 }
 
-// sizes are those of a dataset's rows and, in the mean, of its closed segments of callbacks. Entities are left out:
-// those that ended are forgotten when a table has 32 segments of them, every quarter of an hour, and come to some
-// megabytes until then.
+// sizes are those of a dataset's rows and, in the mean, of its closed segments of callbacks.
 func sizes(dir string) (all, segment float64, err error) {
 	segments, ofSegments := 0.0, 0.0
-	hasEntities := map[string]bool{}
-	for _, table := range trace.Registry() {
-		hasEntities[table.Name] = table.HasEntities()
-	}
 	err = filepath.WalkDir(dir+"/", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || hasEntities[filepath.Base(filepath.Dir(path))] {
+		if err != nil || entry.IsDir() {
 			return ignoreMissing(err)
 		}
 		info, err := entry.Info()
