@@ -29,6 +29,8 @@ const (
 	callbacksOfADay = 24 * 60 * 60 * 100
 	// days are as many as let a recorder settle in their first fifth: its memory does for some minutes.
 	days = 4
+	// nodesASecond come and go, so few that a busy machine keeps up: how many entities a recorder knows follows from it.
+	nodesASecond = 25
 	// messagesAround are those that busy publishes outside of callbacks: they go round from then on.
 	messagesAround = 8
 	// flat is by which part the mean of what a recorder uses may grow from the first half of the time to the second one.
@@ -73,7 +75,7 @@ func startDay(t *testing.T, configuration session.Configuration, callbacks int) 
 	folder := standin.Directory(t, oneLayout.distro, false)
 	t.Setenv("LD_LIBRARY_PATH", folder) // whose libraries are probed before they are mapped
 	nodes, truth := standin.Command(t, standin.Config{
-		Distro: oneLayout.distro, RMW: oneLayout.rmw, Arguments: strings.Fields("--rate 100 --recreate-rate 50"),
+		Distro: oneLayout.distro, RMW: oneLayout.rmw, Arguments: strings.Fields(fmt.Sprintf("--rate 100 --recreate-rate %d", nodesASecond)),
 	})
 	t.Setenv("RMW_IMPLEMENTATION", oneLayout.rmw)
 	d := &day{truth: truth, counts: filepath.Join(t.TempDir(), "counts"), ended: make(chan struct{})}
