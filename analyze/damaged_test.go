@@ -57,6 +57,9 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 		func() error { _, err := q.Loads(ctx, 1_000_000_000, nil); return err },
 		func() error { _, _, err := q.TimeSpan(ctx); return err },
 		func() error { return q.Timeline(ctx, func(*analyze.TimelineWindow) error { return nil }) },
+		func() error {
+			return q.ThreadStates(ctx, func([]analyze.ThreadState, int64) error { return nil })
+		},
 		func() error { return q.Executions(ctx, func([]analyze.DetailedExecution) error { return nil }) },
 		func() error { return q.Messages(ctx, func([]analyze.DetailedMessage) error { return nil }) },
 		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },

@@ -45,6 +45,7 @@ func newOffCPUReader(ctx context.Context, q *Query) *offCPUReader {
 					row := &rows[i]
 					of := timeOffCPU{threadOf{row.ProcessKey, row.TID}, offCPU{
 						out: clock.correct(row.SchedOutTimestamp), waking: clock.orNone(row.WakingTimestamp), in: clock.correct(row.SchedInTimestamp), kind: row.Kind, by: others.preempterOf(row),
+						outCPU: row.OutCPU, inCPU: row.InCPU, priority: row.Priority,
 					}, row.CallbackStartTimestamp.Valid}
 					if !yield(of) {
 						return errEnough

@@ -36,6 +36,8 @@ type offCPU struct {
 	out, waking, in int64
 	kind            trace.SchedKind
 	by              *otherThread // had the CPU; nil if it is not known, and of one that blocked
+	outCPU, inCPU   int32
+	priority        int32
 }
 
 func (t *threadPast) add(e *Execution) {

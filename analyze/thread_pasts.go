@@ -10,7 +10,8 @@ import (
 
 // threadPasts is what all threads have done, as far as it was read.
 type threadPasts struct {
-	published []int64 // by the publication's number, less 1
+	seen      func(*timeOffCPU) // gets every time off the CPU when it is read; may be nil
+	published []int64           // by the publication's number, less 1
 	off       *offCPUReader
 	lost      []lostSpan // of times off the CPU, one after the other
 	threads   map[threadOf]*threadPast
@@ -28,14 +29,12 @@ func (q *Query) eachPast(ctx context.Context, each func(*threadPasts, *TimelineW
 	asked := q.filter
 	q.filter.Nodes, q.filter.Topics, q.filter.Callbacks = nil, nil, nil
 	defer func() { q.filter = asked }()
-	p := &threadPasts{threads: make(map[threadOf]*threadPast)}
-	if err := q.Losses(ctx, p.addLosses); err != nil {
+	p, err := q.newThreadPasts(ctx)
+	if err != nil {
 		return err
 	}
-	p.lost = joined(p.lost)
-	p.off = newOffCPUReader(ctx, q)
 	defer p.off.close()
-	err := q.Timeline(ctx, func(w *TimelineWindow) error {
+	err = q.Timeline(ctx, func(w *TimelineWindow) error {
 		last, any := p.begin(w)
 		if err := cmp.Or(p.off.err, each(p, w)); err != nil || !any {
 			return err
@@ -49,6 +48,17 @@ func (q *Query) eachPast(ctx context.Context, each func(*threadPasts, *TimelineW
 		err = cmp.Or(p.off.err, ErrNoTimesOffCPU)
 	}
 	return cmp.Or(err, p.off.err)
+}
+
+// newThreadPasts has read nothing yet but losses. Its reader is to be closed.
+func (q *Query) newThreadPasts(ctx context.Context) (*threadPasts, error) {
+	p := &threadPasts{threads: make(map[threadOf]*threadPast)}
+	if err := q.Losses(ctx, p.addLosses); err != nil {
+		return nil, err
+	}
+	p.lost = joined(p.lost)
+	p.off = newOffCPUReader(ctx, q)
+	return p, nil
 }
 
 // begin reads the times off the CPU that belong to a window. It returns the last instant in it, if there is any.
@@ -65,6 +75,9 @@ func (p *threadPasts) begin(w *TimelineWindow) (last int64, any bool) {
 		return last, false
 	}
 	p.off.readUntil(max(last, lastEnd(w, last+keptPast)), func(row *timeOffCPU) {
+		if p.seen != nil {
+			p.seen(row)
+		}
 		past := p.of(row.thread)
 		if row.within {
 			past.within = append(past.within, row.offCPU)
