@@ -40,6 +40,7 @@ func exportPerfettoCommand() command {
 			e := perfettoExport{question: &question{of: "callback, publish or take"}}
 			flags.StringVarP(&e.path, "output", "o", "", "write to this `FILE`; - is standard output")
 			flags.StringVar(&e.compression, "compression", string(perfetto.Zstd), "`HOW` packets are compressed: zstd, which Perfetto reads since v58; deflate, which older ones read, too; or none")
+			flags.BoolVar(&e.taskStates, "task-states", false, "also write what threads did as states of the kernel's scheduler, where that is known: SQL has them in thread_state and sched (record --sched=full); not with --node and --topic")
 			e.defineNames(flags)
 			e.definePlaces(flags)
 			e.quiet = quietFlag(flags)
@@ -55,6 +56,7 @@ func exportPerfettoCommand() command {
 type perfettoExport struct {
 	*question
 	path, compression string
+	taskStates        bool
 	paths             *pathFlags
 }
 
@@ -77,13 +79,16 @@ func (e *perfettoExport) run(ctx context.Context, c console, arguments []string)
 	if err != nil {
 		return err
 	}
+	if e.taskStates && len(filter.Nodes)+len(filter.Topics) > 0 {
+		return fmt.Errorf("%w: --task-states are of threads, which belong to no --node and no --topic", errUsage)
+	}
 	query, err := e.prepare(ctx, c, filter, []*trace.Dataset{d})
 	if err != nil {
 		return err
 	}
 	query.WindowRows = exportWindowRows
 	collectAt(c, exportGarbage)
-	options := perfetto.Options{Compression: perfetto.Compression(e.compression), PathOptions: e.paths.options()}
+	options := perfetto.Options{Compression: perfetto.Compression(e.compression), PathOptions: e.paths.options(), TaskStates: e.taskStates}
 	if len(e.paths.paths) > 0 || e.paths.from != "" || e.paths.to != "" {
 		if options.Paths, err = e.paths.find(ctx, query); err != nil {
 			return err
@@ -153,8 +158,12 @@ func (e *perfettoExport) tell(c console, query *analyze.Query, summary *perfetto
 	if e.path == "-" {
 		where = "wrote"
 	}
-	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d calls of services, %d transitions, %d waits, %d times off the CPU, %d ways along paths; %.1f MB\n",
-		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Calls, summary.Transitions, summary.Waits, summary.TimesOffCPU, summary.Ways, float64(summary.Bytes)/1e6)
+	states := ""
+	if e.taskStates {
+		states = fmt.Sprintf(" %d states of threads,", summary.TaskStates)
+	}
+	fmt.Fprintf(c.err, "%s: %d callbacks, %d publishes, %d polled takes, %d messages from publish to callback or take, %d calls of services, %d transitions, %d waits, %d times off the CPU,%s %d ways along paths; %.1f MB\n",
+		where, summary.Callbacks, summary.Publishes, summary.Polls, summary.Flows, summary.Calls, summary.Transitions, summary.Waits, summary.TimesOffCPU, states, summary.Ways, float64(summary.Bytes)/1e6)
 }
 
 // sizeWarner warns once when much was written.

@@ -19,6 +19,8 @@ type Options struct {
 	// Paths are those whose messages are drawn, by PathOptions.
 	Paths       []*system.Path
 	PathOptions analyze.PathOptions
+	// TaskStates says that what threads did is also written as states of the kernel's scheduler.
+	TaskStates bool
 }
 
 // Summary counts what a trace has.
@@ -36,6 +38,8 @@ type Summary struct {
 	Waits uint64
 	// TimesOffCPU are those of threads.
 	TimesOffCPU uint64
+	// TaskStates are those of threads, if they are asked for.
+	TaskStates uint64
 	// Overlapping are callbacks that overlap others of their thread, so that they have tracks of their own: the dataset
 	// contradicts itself.
 	Overlapping uint64
@@ -47,7 +51,8 @@ func (s *Summary) IsEmpty() bool {
 	return s.Callbacks+s.Publishes+s.Polls+s.Calls+s.Transitions+s.Waits+s.TimesOffCPU == 0
 }
 
-// Write writes the trace of what a query to a dataset is about. The first error of out ends it.
+// Write writes the trace of what a query to a dataset is about. The first error of out ends it. It wraps
+// analyze.ErrNoTimesOffCPU if states of threads are asked for and no time off the CPU is recorded.
 func Write(ctx context.Context, out io.Writer, dataset *trace.Dataset, query *analyze.Query, options Options) (Summary, error) {
 	var summary Summary
 	packets, err := newPacketWriter(out, options.Compression)
@@ -78,6 +83,11 @@ func Write(ctx context.Context, out io.Writer, dataset *trace.Dataset, query *an
 }
 
 func (d *drawing) drawAll(ctx context.Context, dataset *trace.Dataset, query *analyze.Query, options Options) error {
+	if options.TaskStates {
+		if rows, err := trace.Count(ctx, dataset, trace.TableSched); err == nil && rows == 0 {
+			return analyze.ErrNoTimesOffCPU
+		}
+	}
 	losses := newDrawnLosses(d)
 	if err := query.Losses(ctx, losses.add); err != nil {
 		return err
@@ -95,6 +105,7 @@ func (d *drawing) drawAll(ctx context.Context, dataset *trace.Dataset, query *an
 		func() error { return query.Waits(ctx, newDrawnWaits(d).add) },
 		func() error { return query.TimesOffCPU(ctx, newDrawnTimesOffCPU(d).add) },
 		func() error { return query.SimTimes(ctx, newDrawnSimTimes(d).add) },
+		func() error { return d.states(ctx, query, options) },
 	} {
 		if err := draw(); err != nil {
 			return err
@@ -118,6 +129,18 @@ func (d *drawing) drawAll(ctx context.Context, dataset *trace.Dataset, query *an
 	})
 	ways.end()
 	return err
+}
+
+// states draws what threads did, if that is asked for.
+func (d *drawing) states(ctx context.Context, query *analyze.Query, options Options) error {
+	if !options.TaskStates {
+		return nil
+	}
+	again, err := query.Again(ctx)
+	if err != nil {
+		return err
+	}
+	return again.ThreadStates(ctx, newTaskStates(d).add)
 }
 
 // timeline draws callbacks, publishes and polls, withParts with what went before callbacks.

@@ -570,7 +570,7 @@ func TestWithoutEntities(t *testing.T) {
 // A dataset may hold anything; the trace is one that Perfetto takes all the same.
 func TestArbitraryRows(t *testing.T) {
 	for seed := range uint64(5) {
-		export(t, tracetest.RandomBatch(500, seed), analyze.Filter{}, perfetto.Options{})
+		export(t, tracetest.RandomBatch(500, seed), analyze.Filter{}, perfetto.Options{TaskStates: true})
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	packetTimestampClockID protowire.Number = 58
 	packetDefaults         protowire.Number = 59
 	packetTrackDescriptor  protowire.Number = 60
+	packetTaskState        protowire.Number = 117 // generic_kernel_task_state_event
 	packetZstdCompressed   protowire.Number = 133
 )
 
@@ -91,6 +92,22 @@ const (
 	sliceEnd   = 2
 	instant    = 3
 	counter    = 4
+)
+
+// Of GenericKernelTaskStateEvent.
+const (
+	taskCPU      protowire.Number = 1
+	taskCommand  protowire.Number = 2
+	taskTID      protowire.Number = 3
+	taskState    protowire.Number = 4
+	taskPriority protowire.Number = 5
+)
+
+// GenericKernelTaskStateEvent.TaskStateEnum.
+const (
+	taskRunnable           = 2
+	taskRunning            = 3
+	taskInterruptibleSleep = 4
 )
 
 // Of DebugAnnotation.

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -36,14 +37,14 @@ func TestPerfettoTakesRecordings(t *testing.T) {
 }
 
 // perfettoOf makes a trace of a dataset and reads it.
-func perfettoOf(t *testing.T, d *trace.Dataset) (*analyze.Query, perfetto.Summary, *perfettotest.Trace) {
+func perfettoOf(t *testing.T, d *trace.Dataset, options perfetto.Options) (*analyze.Query, perfetto.Summary, *perfettotest.Trace) {
 	t.Helper()
 	q, err := analyze.NewQuery(t.Context(), analyze.Filter{}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	summary, err := perfetto.Write(t.Context(), &out, d, q, perfetto.Options{Compression: perfetto.Zstd})
+	summary, err := perfetto.Write(t.Context(), &out, d, q, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func perfettoOf(t *testing.T, d *trace.Dataset) (*analyze.Query, perfetto.Summar
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := decoded.CheckTimesOffCPU(); err != nil {
+	if err := errors.Join(decoded.CheckTimesOffCPU(), decoded.CheckTasks()); err != nil {
 		t.Error(err)
 	}
 	return q, summary, decoded
@@ -65,7 +66,7 @@ func requireTimesDrawn(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, summary, decoded := perfettoOf(t, d)
+	q, summary, decoded := perfettoOf(t, d, perfetto.Options{Compression: perfetto.Zstd, TaskStates: true})
 	if rows, err := trace.Count(t.Context(), d, trace.TableSched); err != nil || rows != summary.TimesOffCPU {
 		t.Errorf("%d of %d times off the CPU are drawn: %v", summary.TimesOffCPU, rows, err)
 	}
@@ -82,10 +83,68 @@ func requireTimesDrawn(t *testing.T, dir string) {
 	if err != nil || known == 0 || drawn != known {
 		t.Errorf("of %d callbacks it is drawn what went before, of %d it is known: %v", drawn, known, err)
 	}
+	requireTasksDrawn(t, d, decoded)
+}
+
+// requireTasksDrawn compares the states of threads with the rows: each time off the CPU is there, and threads run for
+// as long as the callbacks say, of nearly all of which it is known.
+func requireTasksDrawn(t *testing.T, d *trace.Dataset, decoded *perfettotest.Trace) {
+	t.Helper()
+	type thread struct {
+		tid int64
+		at  int64
+	}
+	begins, running := make(map[thread]uint64), make(map[int64][]*perfettotest.TaskState)
+	for _, s := range decoded.Tasks {
+		begins[thread{s.TID, s.From}] = s.State
+		if s.State == perfettotest.StateRunning {
+			running[s.TID] = append(running[s.TID], s)
+		}
+	}
+	times, missing := 0, 0
+	err := trace.Scan(t.Context(), d, trace.TableSched, func(rows []trace.Sched) error {
+		for _, row := range rows {
+			if row.SchedOutTimestamp == row.SchedInTimestamp {
+				continue
+			}
+			times++
+			out, back := begins[thread{int64(row.TID), row.SchedOutTimestamp}], begins[thread{int64(row.TID), row.SchedInTimestamp}]
+			if out != perfettotest.StateRunnable && (out != perfettotest.StateSleeping || row.Kind != trace.SchedBlocked) || back != perfettotest.StateRunning {
+				missing++
+			}
+		}
+		return nil
+	})
+	if err != nil || times == 0 || missing > times/1000 {
+		t.Errorf("of %d times off the CPU %d are no states of their threads: %v", times, missing, err)
+	}
+	known, drawn := 0, 0
+	err = trace.Scan(t.Context(), d, trace.TableCallback, func(rows []trace.Callback) error {
+		for _, row := range rows {
+			if !row.CPUTime.Valid || row.Depth > 0 {
+				continue
+			}
+			known++
+			onCPU := int64(0)
+			for _, s := range running[int64(row.TID)] {
+				onCPU += max(0, min(s.Until, row.CallbackEndTimestamp.Value)-max(s.From, row.CallbackStartTimestamp.Value))
+			}
+			if onCPU == row.CPUTime.Value {
+				drawn++
+			} else if onCPU > row.CPUTime.Value {
+				t.Errorf("thread %d runs for %d ns in a callback that was %d ns on a CPU", row.TID, onCPU, row.CPUTime.Value)
+			}
+		}
+		return nil
+	})
+	if err != nil || drawn < known*9/10 || drawn == 0 {
+		t.Errorf("threads run in %d callbacks of the %d of which it is known: %v", drawn, known, err)
+	}
+	t.Logf("of %d times off the CPU all but %d are states of their threads, which run in %d callbacks of %d", times, missing, drawn, known)
 }
 
 func checkPerfetto(t *testing.T, d *trace.Dataset) {
-	q, summary, decoded := perfettoOf(t, d)
+	q, summary, decoded := perfettoOf(t, d, perfetto.Options{Compression: perfetto.Zstd})
 	for _, table := range []struct {
 		name  string
 		drawn uint64

@@ -237,6 +237,7 @@ func compareWays(t *testing.T, program *exec.Cmd, variables map[string]string) {
 	}
 	compared := map[string]*comparison{}
 	requirePreempter(t, r.dir, program.Process.Pid)
+	requireTimesDrawn(t, r.dir)
 	for _, spent := range all {
 		row, found := executionAround(data, &spent)
 		if !found || !row.CPUTime.Valid {

@@ -23,6 +23,9 @@ type Trace struct {
 	Counters []Count
 	// Flows has the number of flows that ended, by where they began and where they ended.
 	Flows []Flow
+	// Tasks and CPUs are what Perfetto makes of the states of tasks: its tables thread_state and sched.
+	Tasks []*TaskState
+	CPUs  []*TaskOnCPU
 	// Clocks has the times of the clock snapshot.
 	Clocks map[uint64]int64
 	// Packets has the packets that are not compressed packets, as a trace by themselves.
@@ -31,6 +34,7 @@ type Trace struct {
 	snapshots int
 	strings   map[protowire.Number]map[uint64]string
 	events    []*event
+	states    []*taskEvent
 }
 
 // Track is a track.
@@ -87,7 +91,10 @@ func Decode(content []byte) (*Trace, error) {
 	if t.snapshots != 1 {
 		return nil, fmt.Errorf("%d clock snapshots", t.snapshots)
 	}
-	return t, t.play()
+	if err := t.play(); err != nil {
+		return t, err
+	}
+	return t, t.playTasks()
 }
 
 // field is a field of a message: bytes, or a number.
@@ -167,7 +174,7 @@ func (t *Trace) packet(content []byte) error {
 			ofSequence = true
 		case 13:
 			sequenceFlags = f.value
-		case 11:
+		case 11, 117:
 			event = true
 		}
 	}
@@ -189,6 +196,8 @@ func (t *Trace) packet(content []byte) error {
 			err = t.track(f.bytes)
 		case 11:
 			err = t.event(at, f.bytes)
+		case 117:
+			err = t.task(at, f.bytes)
 		}
 		if err != nil {
 			return err
