@@ -101,6 +101,8 @@ func TestExportPerfettoFails(t *testing.T) {
 		"no such node":        {[]string{dir, "-o", path, "--node", "/fliter"}, exitNoTarget, `did you mean "/filter"`},
 		"no such path":        {[]string{dir, "-o", path, "--from", "/points", "--to", "/nowhere"}, exitUsage, "/nowhere"},
 		"no such folder":      {[]string{dir, "-o", filepath.Join(folder, "missing", "t")}, exitOutput, "missing"},
+		"states of nodes":     {[]string{dir, "-o", path, "--task-states", "--node", "/filter"}, exitUsage, "--task-states"},
+		"states of nothing":   {[]string{dir, "-o", path, "--task-states"}, exitNoTarget, "record --sched=full"},
 		"not a dataset":       {[]string{folder, "-o", path}, exitDataset, folder},
 		"nothing of the time": {[]string{dir, "-o", path, "--from-time", "1h"}, exitUsage, "nothing of the recording"},
 	} {
