@@ -300,7 +300,7 @@ func TestWriteJUnit(t *testing.T) {
 	err := expect.WriteJUnit(&text, "a\x1bb", []expect.Verdict{
 		{Expectation: "fast", What: "/a", Column: "p99", Expected: "at most 2ms", Measured: "3ms <&>\x00"}, {Expectation: "complete", Expected: "nothing was lost", Met: true},
 		{Expectation: "complete", Expected: "nothing was lost", Met: true},
-	})
+	}, []string{"not all was \x1b read", "b < a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,6 +308,7 @@ func TestWriteJUnit(t *testing.T) {
 		Name     string `xml:"name,attr"`
 		Tests    int    `xml:"tests,attr"`
 		Failures int    `xml:"failures,attr"`
+		Output   string `xml:"system-out"`
 		Cases    []struct {
 			Name    string `xml:"name,attr"`
 			Class   string `xml:"classname,attr"`
@@ -320,7 +321,8 @@ func TestWriteJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if suite.Name != `a\x1bb` || suite.Tests != 3 || suite.Failures != 1 || suite.Cases[0].Name != "/a p99 at most 2ms" || suite.Cases[0].Failure == nil ||
-		!strings.HasPrefix(suite.Cases[0].Failure.Message, "3ms <&>") || suite.Cases[2].Name != "nothing was lost #2" || suite.Cases[1].Failure != nil || suite.Cases[1].Class != "complete" {
+		!strings.HasPrefix(suite.Cases[0].Failure.Message, "3ms <&>") || suite.Cases[2].Name != "nothing was lost #2" || suite.Cases[1].Failure != nil || suite.Cases[1].Class != "complete" ||
+		suite.Output != "warning: not all was \\x1b read\nwarning: b < a\n" {
 		t.Errorf("%+v", suite)
 	}
 }
@@ -333,12 +335,12 @@ func TestJUnitWithoutNames(t *testing.T) {
 		f := read(t, before+"expectations: [{of: callback, where: {node_name: /chain_0/filter}, at-most: {max: 1ns}}, {of: topic, where: {topic_name: /none}}]")
 		verdicts, _, err := expect.Judge(t.Context(), f, datasets, ask)
 		var text bytes.Buffer
-		if err := errors.Join(err, expect.WriteJUnit(&text, "verify", verdicts)); err != nil {
+		if err := errors.Join(err, expect.WriteJUnit(&text, "verify", verdicts, nil)); err != nil {
 			t.Fatal(err)
 		}
 		reports[i] = text.String()
 	}
-	if reports[0] != reports[1] || !strings.Contains(reports[0], `classname="callback"`) || !strings.Contains(reports[0], `classname="topic"`) {
+	if reports[0] != reports[1] || strings.Contains(reports[0], "system-out") || !strings.Contains(reports[0], `classname="callback"`) || !strings.Contains(reports[0], `classname="topic"`) {
 		t.Errorf("%s\n%s", reports[0], reports[1])
 	}
 }

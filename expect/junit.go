@@ -15,6 +15,7 @@ type junitSuite struct {
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
 	Cases    []junitCase `xml:"testcase"`
+	Output   string      `xml:"system-out,omitempty"`
 }
 
 type junitCase struct {
@@ -30,9 +31,12 @@ type junitFailure struct {
 
 // WriteJUnit writes verdicts as a JUnit report, as systems of continuous integration read it: a test case each. Its
 // class is the expectation's name. Without one it is what the expectation is of: a line of the file would not tell in
-// the next version that it is the same case.
-func WriteJUnit(w io.Writer, name string, verdicts []Verdict) error {
+// the next version that it is the same case. Warnings are the output of all.
+func WriteJUnit(w io.Writer, name string, verdicts []Verdict, warnings []string) error {
 	suite := junitSuite{Name: report.Printable(name), Tests: len(verdicts)}
+	for _, warning := range warnings {
+		suite.Output += "warning: " + report.Printable(warning) + "\n"
+	}
 	named := map[string]int{}
 	for _, v := range verdicts {
 		class := v.Expectation

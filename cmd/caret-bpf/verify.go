@@ -127,7 +127,7 @@ func (f *verifyFlags) verify(ctx context.Context, c console, expected *expect.Fi
 	warn(c, *f.quiet, warnings)
 	err = f.show(c, verdicts)
 	if f.junit != "" {
-		err = errors.Join(f.writeJUnit(c, directories, verdicts), err)
+		err = errors.Join(f.writeJUnit(c, directories, verdicts, warnings), err)
 	}
 	return err
 }
@@ -150,13 +150,13 @@ func askOf(c console, times *timeFlags, quiet bool, datasets []*trace.Dataset) e
 	}
 }
 
-func (f *verifyFlags) writeJUnit(c console, directories []string, verdicts []expect.Verdict) error {
+func (f *verifyFlags) writeJUnit(c console, directories []string, verdicts []expect.Verdict, warnings []string) error {
 	name := "caret-bpf verify " + filepath.Base(directories[0])
 	if f.live {
 		name = "caret-bpf verify --live"
 	}
 	var text bytes.Buffer
-	if err := expect.WriteJUnit(&text, name, verdicts); err != nil {
+	if err := expect.WriteJUnit(&text, name, verdicts, warnings); err != nil {
 		return err
 	}
 	if err := wholefile.Write(f.junit, text.Bytes(), 0o640, c.caller); err != nil {
