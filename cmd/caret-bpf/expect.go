@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -14,9 +15,10 @@ import (
 
 func expectCommand() command {
 	return command{
-		name: "expect", arguments: "DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
-		examples: []string{"caret-bpf expect rec -o expect.yaml", "caret-bpf expect monday tuesday --runs -o expect.yaml", "caret-bpf expect --schema >expect.schema.json"},
+		name: "expect", arguments: "[--from] DATASET… [flags]", summary: "make a first file of expectations for `caret-bpf verify` from a recording that is as it should be",
+		examples: []string{"caret-bpf expect --from rec -o expect.yaml", "caret-bpf expect monday tuesday --runs -o expect.yaml", "caret-bpf expect --schema >expect.schema.json"},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
+			from := flags.StringArray("from", nil, "make them from this `DATASET`, as without the flag; repeatable")
 			output := flags.StringP("output", "o", "", "write this `FILE` instead of printing")
 			margin := flags.Float64("margin", 5, "how much medians and rates may differ, in `PERCENT`")
 			areRuns := flags.Bool("runs", false, "each dataset is another run of the system: bounds hold for all of them, and nothing is expected of what came in some only")
@@ -25,6 +27,7 @@ func expectCommand() command {
 			attributes := defineAttributeFlag(flags)
 			quiet := quietFlag(flags)
 			return func(ctx context.Context, c console, arguments []string) (err error) {
+				arguments = append(slices.Clone(*from), arguments...)
 				if *schema {
 					return printExpectSchema(c, arguments)
 				}

@@ -37,7 +37,7 @@ func chains(t *testing.T) string {
 func TestVerifyCommand(t *testing.T) {
 	dir, folder := chains(t), t.TempDir()
 	proposed, junit := filepath.Join(folder, "expect.yaml"), filepath.Join(folder, "verify.xml")
-	if code, _, problems := runCommand("expect", dir, "-o", proposed); code != exitSuccess {
+	if code, _, problems := runCommand("expect", "--from", dir, "-o", proposed); code != exitSuccess {
 		t.Fatalf("exit code %d, %s", code, problems)
 	}
 	code, out, problems := runCommand("verify", dir, "--expect", proposed, "--junit", junit)
