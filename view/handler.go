@@ -99,13 +99,21 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isAnswer && !h.isAdmitted(r):
 		refuse(w, http.StatusForbidden, "open the address with the token that `caret-bpf view` has printed")
-	case isAnswer && text == progressKey:
-		send(w, "application/json", encode(h.view.Progress()))
 	case isAnswer:
-		h.answerKey(w, r, text)
+		admit(r.Context())
+		h.answerAdmitted(w, r, text)
 	default:
 		h.file(w, strings.TrimPrefix(r.URL.Path, "/"))
 	}
+}
+
+// answerAdmitted answers who has the token.
+func (h *handler) answerAdmitted(w http.ResponseWriter, r *http.Request, text string) {
+	if text == progressKey {
+		send(w, "application/json", encode(h.view.Progress()))
+		return
+	}
+	h.answerKey(w, r, text)
 }
 
 func (h *handler) file(w http.ResponseWriter, name string) {
@@ -174,7 +182,19 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Connection", "close") // others wait for it
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(map[string]string{"error": text}))
+	_, _ = w.Write(encode(map[string]string{"error": withoutMiddle(text)}))
+}
+
+// longestSentence is how many bytes may be said of an error: some tell what was asked.
+const longestSentence = 2000
+
+// withoutMiddle leaves out the middle of a sentence that is too long.
+func withoutMiddle(text string) string {
+	if len(text) <= longestSentence {
+		return text
+	}
+	const end = longestSentence / 2
+	return strings.ToValidUTF8(text[:end], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
 }
 
 // encode encodes what can always be encoded.

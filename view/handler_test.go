@@ -76,6 +76,7 @@ func TestRequests(t *testing.T) {
 		"another key":          {"/api/everything", nil, 404, "no such answer"},
 		"a wrong key":          {"/api/tile?level=0&index=1", nil, 400, "index is a number"},
 		"an unknown name":      {"/api/path?path=%5B%2Fno%5D", nil, 422, "no such topic or node"},
+		"a long unknown name":  {"/api/path?path=%5B%2F" + strings.Repeat("no", 15_000) + "%5D", nil, 422, "no … no"},
 		"another host":         {"/", func(r *http.Request) { r.Host = "evil.example:4321" }, 403, "http://" + own},
 		"another port":         {"/", func(r *http.Request) { r.Host = "127.0.0.1:80" }, 403, "http://" + own},
 		"no port":              {"/", func(r *http.Request) { r.Host = "localhost" }, 403, "http://" + own},
@@ -100,6 +101,9 @@ func TestRequests(t *testing.T) {
 			var body strings.Builder
 			if _, err := body.WriteString(readAll(t, got)); err != nil {
 				t.Fatal(err)
+			}
+			if body.Len() > 3000 && test.code >= 400 {
+				t.Errorf("an error of %d bytes", body.Len())
 			}
 			if got.StatusCode != test.code || !strings.Contains(body.String(), test.says) {
 				t.Errorf("%d: %.200s", got.StatusCode, body.String())

@@ -48,12 +48,14 @@ func (s *Server) URL() string {
 func (s *Server) Serve(ctx context.Context, v *View, page fs.FS) error {
 	questions, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	connections := &connectionBound{bound: simultaneousConnections}
 	s.server = &http.Server{
 		Handler:           NewHandler(v, page, s.listener.Addr().(*net.TCPAddr).Port, s.token),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxKeyBytes,
-		ConnState:      (&connectionBound{bound: simultaneousConnections}).changed,
-		BaseContext:    func(net.Listener) context.Context { return questions },
+		ConnState:      connections.changed, ConnContext: connections.withConnection,
+		DisableGeneralOptionsHandler: true, // which answers to any host
+		BaseContext:                  func(net.Listener) context.Context { return questions },
 	}
 	go func() { _, _ = v.readIndex(questions) }() // the page will want it; if it fails, its question tells why
 	failed := make(chan error, 1)

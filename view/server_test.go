@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -70,12 +72,65 @@ func TestServer(t *testing.T) {
 		readAll(t, got)
 	}
 	client.CloseIdleConnections()
+	// A request of no page, which a server may answer by itself.
+	asks, err := net.Dial("tcp", address.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = asks.Close() }()
+	_, _ = io.WriteString(asks, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+	if got, err := http.ReadResponse(bufio.NewReader(asks), nil); err != nil || got.StatusCode != http.StatusForbidden {
+		t.Errorf("to another host: %v, %v", got, err)
+	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
 	if _, err := http.Get(s.URL()); err == nil {
 		t.Error("it still answers")
+	}
+}
+
+// Who asks for a large page and does not read it keeps nobody out. An answer to who has the token is not cut off by
+// others.
+func TestUnreadPages(t *testing.T) {
+	s, err := view.Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := fstest.MapFS{"app.js": {Data: make([]byte, 16<<20)}}
+	v := open(t, view.Options{Datasets: []*trace.Dataset{systemDataset(t, 2000)}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, v, large) }()
+	address, token, _ := strings.Cut(strings.TrimPrefix(s.URL(), "http://"), "/#token=")
+	for range 100 {
+		held, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = held.Close() }()
+		_ = held.(*net.TCPConn).SetReadBuffer(4096) // so that the kernel keeps little of the page
+		_, _ = io.WriteString(held, "GET /app.js HTTP/1.1\r\nHost: "+address+"\r\n\r\n")
+		if _, err := io.ReadFull(held, make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/recording", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{Transport: new(http.Transport)}
+	defer client.CloseIdleConnections()
+	if got, err := client.Do(request); err != nil || got.StatusCode != http.StatusOK {
+		t.Errorf("while nobody reads the page: %v, %v", got, err)
+	} else {
+		readAll(t, got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the server ended with %v", err)
 	}
 }
 
