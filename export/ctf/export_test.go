@@ -439,6 +439,27 @@ func TestFailures(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a half trace is left: %v", err)
 	}
+	// Of the directories that it is in, those are left that were there.
+	made := filepath.Join(there, "made")
+	for path, left := range map[string]string{filepath.Join(there, "a", "b", "trace"): there, filepath.Join(made, "c", "trace"): made} {
+		if _, err := ctf.Write(interrupted, path, d, ctf.Options{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted: %v", err)
+		}
+		for _, name := range []string{"a", "c"} {
+			if _, err := os.Lstat(filepath.Join(left, name)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is left in %s: %v", name, left, err)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(made, "along", "trace", "metadata")); err != nil {
+		t.Errorf("another trace is gone: %v", err)
+	}
+	if _, err := ctf.Write(t.Context(), filepath.Join(there, "f", strings.Repeat("x", 300)), d, ctf.Options{}); !errors.Is(err, wholefile.ErrUnwritable) {
+		t.Errorf("with a name that is too long: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(there, "f")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory above one that cannot be made is left: %v", err)
+	}
 }
 
 // A segment that cannot be read is told, and the trace has the others.

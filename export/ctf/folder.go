@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +19,7 @@ var ErrExists = errors.New("there is something already: name a directory that is
 // folder is the directory of a trace, which is being written.
 type folder struct {
 	path  string
+	above []string // the directories that were made for it to be in, each in the one before
 	root  *os.Root
 	as    *identity.Identity
 	files []*os.File
@@ -29,7 +31,12 @@ func makeFolder(path string, as *identity.Identity) (*folder, error) {
 	path = filepath.Clean(path) // a slash at its end would make it the directory that it is to be in
 	f := &folder{path: path, as: as}
 	err := as.Run(func() (err error) {
-		if err = os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		defer func() {
+			if err != nil {
+				f.removeAbove()
+			}
+		}()
+		if err = f.makeAbove(); err != nil {
 			return err
 		}
 		if err = os.Mkdir(path, 0o750); errors.Is(err, os.ErrExist) {
@@ -47,6 +54,38 @@ func makeFolder(path string, as *identity.Identity) (*folder, error) {
 		return nil, fmt.Errorf("make trace: %w", unwritable(err))
 	}
 	return f, nil
+}
+
+// makeAbove makes the directories that the trace is to be in.
+func (f *folder) makeAbove() error {
+	var missing []string
+	for dir := filepath.Dir(f.path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		err := os.Mkdir(dir, 0o750)
+		if err == nil {
+			f.above = append(f.above, dir)
+			continue
+		}
+		// Somebody else may have made it meanwhile.
+		if there, statErr := os.Stat(dir); statErr != nil || !there.IsDir() {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAbove removes the directories that were made for the trace, but those in which there is something by now.
+func (f *folder) removeAbove() {
+	for _, dir := range slices.Backward(f.above) {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // create makes a file of the trace, which close closes.
@@ -108,7 +147,10 @@ func (f *folder) close(err error) error {
 			for _, file := range f.files {
 				err = errors.Join(err, f.root.Remove(filepath.Base(file.Name())))
 			}
-			return errors.Join(err, os.Remove(f.path))
+			if err = errors.Join(err, os.Remove(f.path)); err == nil {
+				f.removeAbove()
+			}
+			return err
 		}))
 	}
 	return errors.Join(err, f.root.Close())
