@@ -20,7 +20,7 @@ func (v *View) compare(ctx context.Context) (*comparison, error) {
 	if len(v.options.Baseline) == 0 {
 		return nil, nil
 	}
-	difference, err := analyze.Diff(ctx, v.options.Baseline, v.options.Datasets, analyze.DiffOptions{})
+	difference, err := analyze.Diff(ctx, v.options.Baseline, v.options.Datasets, v.options.Diff)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	// Datasets are those of one system. Baseline are recordings of the same system that they are compared with; there may
 	// be none.
 	Datasets, Baseline []*trace.Dataset
+	// Diff says what counts as a change since the baseline.
+	Diff analyze.DiffOptions
 	// Filter selects nodes and processes; filters by topic and callback are not for views.
 	Filter analyze.Filter
 	// Part, if not nil, chooses a part of the span of the datasets, in Unix nanoseconds, both ends included.

@@ -11,7 +11,6 @@ import (
 	"github.com/caret-bpf/caret-bpf/analyze/significance"
 	"github.com/caret-bpf/caret-bpf/fleet"
 	"github.com/caret-bpf/caret-bpf/report"
-	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // errDiffers is what diff ends with when the recordings differ.
@@ -27,42 +26,38 @@ func diffCommand() command {
 			"caret-bpf diff --group A=release=1.8 --group B=release=1.9 lake",
 		},
 		define: func(flags *pflag.FlagSet) func(context.Context, console, []string) error {
-			var options analyze.DiffOptions
 			sides := defineSides(flags)
 			groups := defineGroups(flags)
-			flags.Float64Var(&options.Alpha, "alpha", 0.01, "`PROBABILITY` of calling anything changed in recordings of the same system")
-			percent := flags.Float64("min-change", 3, "least change of a median that counts, in `PERCENT`")
-			noise := flags.Float64("run-noise", 3, "with one recording a side: standard deviation of a median from run to run that is assumed, in `PERCENT`")
+			changes := defineChangeFlags(flags, "")
 			all := flags.Bool("all", false, "also show latencies that are not said to have changed")
 			quiet := quietFlag(flags)
 			output := defineOutputFlags(flags)
 			return func(ctx context.Context, c console, arguments []string) error {
-				if !(options.Alpha > 0 && options.Alpha < 1) || !(*percent > 0) {
-					return fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive", errUsage)
-				}
 				if len(groups.texts) > 0 {
+					options, err := changes.options(1, 1)
+					if err != nil {
+						return err
+					}
 					of, err := groups.check(flags, arguments)
 					if err := errors.Join(err, output.check()); err != nil {
 						return err
 					}
-					return groups.run(ctx, c, output, arguments[0], of, fleet.Options{Alpha: options.Alpha, MinChange: *percent / 100}, *all, *quiet)
+					return groups.run(ctx, c, output, arguments[0], of, fleet.Options{Alpha: options.Alpha, MinChange: options.MinChange}, *all, *quiet)
 				}
 				before, after, err := sides.of(arguments)
+				if err != nil {
+					return err
+				}
+				options, err := changes.options(len(before), len(after))
 				switch {
 				case err != nil:
 					return err
 				case flags.Changed("percentile") || flags.Changed("vehicle"):
 					return fmt.Errorf("%w: --percentile and --vehicle go with --group", errUsage)
-				case !(*noise >= 0 && *noise < 100):
-					return fmt.Errorf("%w: --run-noise is at least 0 and less than 100", errUsage)
-				case flags.Changed("run-noise") && (len(before) > 1 || len(after) > 1):
-					return fmt.Errorf("%w: --run-noise is assumed with one recording a side; several tell it", errUsage)
 				}
 				if err := output.check(); err != nil {
 					return err
 				}
-				options.MinChange = *percent / 100
-				options.RunNoise = trace.Some(*noise / 100)
 				former, err := openAll(before)
 				if err != nil {
 					return err

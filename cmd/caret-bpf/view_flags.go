@@ -18,6 +18,7 @@ type viewFlags struct {
 	*question
 	paths    *pathFlags
 	baseline []string
+	changes  *changeFlags
 	// page has the page's files; ok is false without it.
 	page func() (files fs.FS, ok bool)
 }
@@ -28,6 +29,7 @@ func defineViewFlags(flags *pflag.FlagSet) *viewFlags {
 	f.definePlaces(flags)
 	f.attributes = defineAttributeFlag(flags)
 	flags.StringArrayVar(&f.baseline, "baseline", nil, "compare with this `DATASET`, as diff does, all of both; repeatable")
+	f.changes = defineChangeFlags(flags, "with --baseline: ")
 	f.paths = definePathFlags(flags)
 	f.quiet = quietFlag(flags)
 	return f
@@ -56,6 +58,9 @@ func (f *viewFlags) open(ctx context.Context, c console, directories []string, p
 	if options.Filter, err = f.filter(); err != nil {
 		return nil, nil, err
 	}
+	if options.Diff, err = f.diff(directories); err != nil {
+		return nil, nil, err
+	}
 	groups, err := f.attributes.open(ctx, directories)
 	if err != nil {
 		return nil, nil, err
@@ -69,6 +74,16 @@ func (f *viewFlags) open(ctx context.Context, c console, directories []string, p
 		return nil, nil, err
 	}
 	return page, v, f.check(ctx, c, v)
+}
+
+// diff returns what counts as a change. The error is of usage.
+func (f *viewFlags) diff(directories []string) (analyze.DiffOptions, error) {
+	for _, name := range changeFlagNames {
+		if len(f.baseline) == 0 && f.changes.flags.Changed(name) {
+			return analyze.DiffOptions{}, fmt.Errorf("%w: --%s goes with --baseline", errUsage, name)
+		}
+	}
+	return f.changes.options(len(f.baseline), len(directories))
 }
 
 // check says at once what of the flags fits nothing: a page would be empty.

@@ -242,6 +242,12 @@ func TestViewComparesAsDiffDoes(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%.500v\nwant\n%.500v", got, want)
 	}
+	flags := []string{"--alpha", "0.3", "--min-change", "0.001", "--run-noise", "0.5"}
+	asked := answerOf[map[string]any](t, openedView(t, append([]string{after, "--baseline", before}, flags...)...), "compare")
+	_, out, _ = runCommand(append([]string{"diff", before, after, "--json"}, flags...)...)
+	if want := decode[map[string]any](t, []byte(out)); !reflect.DeepEqual(asked["noise"], want["noise"]) || !reflect.DeepEqual(asked["latencies"], want["latencies"]) || reflect.DeepEqual(asked["latencies"], got["latencies"]) {
+		t.Errorf("by what counts as a change: %.500v\nwant\n%.500v", asked, want)
+	}
 	if alone := answerOf[any](t, openedView(t, after), "compare"); alone != nil {
 		t.Errorf("without a baseline: %v", alone)
 	}
@@ -395,6 +401,9 @@ func TestViewOfNothing(t *testing.T) {
 		"no path":        {[]string{"--from", "/chain_3/points", "--to", "/chain_4/tracks"}, exitNoTarget, "no path leads"},
 		"no such file":   {[]string{"--architecture", filepath.Join(dir, "none.yaml")}, exitFailure, "none.yaml"},
 		"a bad baseline": {[]string{"--baseline", t.TempDir()}, exitDataset, "not a caret-bpf dataset"},
+		"no baseline":    {[]string{"--min-change", "5"}, exitUsage, "--min-change goes with --baseline"},
+		"a wrong share":  {[]string{"--baseline", dir, "--alpha", "2"}, exitUsage, "--alpha"},
+		"noise of two":   {[]string{"--baseline", dir, "--baseline", dir, "--run-noise", "2"}, exitUsage, "--run-noise"},
 	} {
 		flags := pflag.NewFlagSet("view", pflag.ContinueOnError)
 		f := defineViewFlags(flags)
