@@ -54,7 +54,12 @@ func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState
 		if !any {
 			return pasts.off.err
 		}
-		for _, e := range w.Executions {
+		for i, e := range w.Executions {
+			if i%passedExecutions == 0 {
+				if err := r.pass(e.At()); err != nil {
+					return err
+				}
+			}
 			r.execution(e, pasts)
 		}
 		for _, past := range pasts.threads {
@@ -78,6 +83,9 @@ type threadStates struct {
 	complete int64
 	err      error
 }
+
+// passedExecutions is after how many callbacks states are passed on.
+const passedExecutions = 1 << 12
 
 // restStates is how many states are passed on at a time when no callback comes any more.
 const restStates = 1 << 16

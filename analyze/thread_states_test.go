@@ -55,7 +55,7 @@ func TestThreadStates(t *testing.T) {
 			t.Errorf("%s for %d, want %d", activity, spent[activity], time)
 		}
 	}
-	if batches != 5 || complete != math.MaxInt64 {
+	if batches != 9 || complete != math.MaxInt64 {
 		t.Errorf("%d batches until %d", batches, complete)
 	}
 }

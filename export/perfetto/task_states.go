@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/analyze"
@@ -20,7 +21,8 @@ import (
 // written: states are written in that order, and what Perfetto makes of them is kept here.
 type taskStates struct {
 	*drawing
-	pending taskChanges
+	pending [][]analyze.ThreadState // some lists, none empty, each in order
+	ends    runEnds
 	tasks   map[int32]*task // by thread ID
 	cpus    map[int32]*task // which runs there, as far as is known
 }
@@ -37,44 +39,44 @@ type task struct {
 	priority       trace.Optional[int32]
 }
 
-// taskChange is a state that begins or, if ends is set, one that ends.
-type taskChange struct {
-	at    int64
-	ends  bool
-	state analyze.ThreadState
+// inOrder compares states by when they begin. Of those that begin at one time threads leave CPUs first, so that others
+// find them free. Then the longest comes first: it says most.
+func inOrder(a, b *analyze.ThreadState) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Until, a.Until), cmp.Compare(a.TID, b.TID))
 }
 
-// order of changes at one time: threads leave CPUs, then what is known ends, then threads get CPUs.
-func (c *taskChange) order() int {
-	switch {
-	case c.ends:
+func rank(s *analyze.ThreadState) int {
+	if s.Activity == analyze.ThreadRunning {
 		return 1
-	case c.state.Activity == analyze.ThreadRunning:
-		return 2
 	}
 	return 0
 }
 
-// taskChanges is a heap. Of states that begin together the longest comes first: it says most.
-type taskChanges []taskChange
-
-func (c taskChanges) Len() int { return len(c) }
-
-func (c taskChanges) Less(i, j int) bool {
-	a, b := &c[i], &c[j]
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order(), b.order()), cmp.Compare(b.state.Until, a.state.Until), cmp.Compare(a.state.TID, b.state.TID)) < 0
+// runEnd is until when a thread is known to run.
+type runEnd struct {
+	at  int64
+	tid int32
 }
 
-func (c taskChanges) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+// runEnds is a heap.
+type runEnds []runEnd
+
+func (e runEnds) Len() int { return len(e) }
+
+func (e runEnds) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(e[i].at, e[j].at), cmp.Compare(e[i].tid, e[j].tid)) < 0
+}
+
+func (e runEnds) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
 
 // Push and Pop are for package heap.
-func (c *taskChanges) Push(x any) { *c = append(*c, x.(taskChange)) }
+func (e *runEnds) Push(x any) { *e = append(*e, x.(runEnd)) }
 
 // Pop removes the last.
-func (c *taskChanges) Pop() any {
-	last := len(*c) - 1
-	x := (*c)[last]
-	*c = (*c)[:last]
+func (e *runEnds) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
 	return x
 }
 
@@ -87,33 +89,70 @@ const mostCPUs = 1 << 16
 
 // add adds states, and writes what happens before an instant.
 func (t *taskStates) add(states []analyze.ThreadState, complete int64) error {
-	for i := range states {
-		// Thread 0 is the idle one.
-		if s := &states[i]; s.TID > 0 && s.CPU >= 0 && s.CPU < mostCPUs {
-			heap.Push(&t.pending, taskChange{at: s.From, state: *s})
+	// Thread 0 is the idle one.
+	t.keep(slices.DeleteFunc(slices.Clone(states), func(s analyze.ThreadState) bool { return s.TID <= 0 || s.CPU < 0 || s.CPU >= mostCPUs }))
+	for {
+		s, more := t.next(complete)
+		if !more {
+			break
+		}
+		t.endRuns(s.From + int64(rank(&s))) // one that leaves its CPU when its time ends need not be forgotten
+		if later, asked := t.begin(&s); asked {
+			t.keep([]analyze.ThreadState{later})
 		}
 	}
-	for len(t.pending) > 0 && t.pending[0].at < complete {
-		t.change(heap.Pop(&t.pending).(taskChange))
-	}
+	t.endRuns(complete)
 	return t.err
 }
 
-func (t *taskStates) change(c taskChange) {
-	s := &c.state
-	on := t.tasks[s.TID]
-	if c.ends {
-		if on.activity == analyze.ThreadRunning && on.until == c.at {
-			t.forget(on, c.at)
-		}
+// keep keeps states until it is their turn.
+func (t *taskStates) keep(states []analyze.ThreadState) {
+	if len(states) == 0 {
 		return
 	}
+	slices.SortFunc(states, func(a, b analyze.ThreadState) int { return inOrder(&a, &b) })
+	t.pending = append(t.pending, states)
+}
+
+// next takes the first state that begins before an instant.
+func (t *taskStates) next(before int64) (s analyze.ThreadState, any bool) {
+	if len(t.pending) == 0 {
+		return s, false
+	}
+	first := 0
+	for i := range t.pending {
+		if inOrder(&t.pending[i][0], &t.pending[first][0]) < 0 {
+			first = i
+		}
+	}
+	if s = t.pending[first][0]; s.From >= before {
+		return s, false
+	}
+	if t.pending[first] = t.pending[first][1:]; len(t.pending[first]) == 0 {
+		t.pending = slices.Delete(t.pending, first, first+1)
+	}
+	return s, true
+}
+
+// endRuns ends what is known of threads that were known to run until before an instant.
+func (t *taskStates) endRuns(before int64) {
+	for len(t.ends) > 0 && t.ends[0].at < before {
+		end := heap.Pop(&t.ends).(runEnd)
+		if on := t.tasks[end.tid]; on.activity == analyze.ThreadRunning && on.until == end.at {
+			t.forget(on, end.at)
+		}
+	}
+}
+
+// begin writes a state. If it can be told only a little later, that is asked for.
+func (t *taskStates) begin(s *analyze.ThreadState) (later analyze.ThreadState, asked bool) {
+	on := t.tasks[s.TID]
 	if on == nil {
 		on = &task{changed: math.MinInt64, until: math.MinInt64}
 		t.tasks[s.TID] = on
 	}
 	if s.From < on.until || s.From == on.changed {
-		return // two states at a time, of which the first one is drawn
+		return later, false // two states at a time, of which the first one is drawn
 	}
 	if on.process != s.ProcessKey || on.thread == nil {
 		t.identify(on, s)
@@ -121,8 +160,19 @@ func (t *taskStates) change(c taskChange) {
 	if s.Priority.Valid {
 		on.priority = s.Priority
 	}
-	if s.Activity == analyze.ThreadRunning && !t.occupy(on, s) {
-		return
+	if s.Activity == analyze.ThreadRunning {
+		if !on.priority.Valid { // Perfetto would take one that is missing for the most urgent one
+			return later, false
+		}
+		if other := t.cpus[s.CPU]; other != nil && other.changed == s.From {
+			later = *s
+			later.From++
+			later.Until = max(later.Until, later.From+1)
+			return later, true
+		} else if other != nil {
+			// The dataset contradicts itself, or its clock is coarse. The other one did not run here any more.
+			t.forget(other, s.From)
+		}
 	}
 	if on.activity == analyze.ThreadRunning {
 		delete(t.cpus, on.cpu)
@@ -133,8 +183,9 @@ func (t *taskStates) change(c taskChange) {
 	t.write(s.From, s.CPU, on.thread, taskStateOf[s.Activity], on.priority)
 	if s.Activity == analyze.ThreadRunning {
 		t.cpus[s.CPU] = on
-		heap.Push(&t.pending, taskChange{at: s.Until, ends: true, state: *s})
+		heap.Push(&t.ends, runEnd{s.Until, s.TID})
 	}
+	return later, false
 }
 
 // identify says whose thread it is. One of another process with the same ID comes after it.
@@ -146,26 +197,6 @@ func (t *taskStates) identify(on *task, s *analyze.ThreadState) {
 	if of.PID == s.TID && of.Command != "" { // the name of a process is that of its first thread
 		on.thread = appendString(on.thread, taskCommand, strings.ToValidUTF8(of.Command, "\uFFFD"))
 	}
-}
-
-// occupy makes room on a CPU for a thread that runs. It is false if the thread cannot be drawn to run.
-func (t *taskStates) occupy(on *task, s *analyze.ThreadState) bool {
-	if !on.priority.Valid { // Perfetto would take one that is missing for the most urgent one
-		return false
-	}
-	other := t.cpus[s.CPU]
-	if other == nil {
-		return true
-	}
-	// The dataset contradicts itself, or its clock is coarse. The other one did not run here any more.
-	if other.changed == s.From {
-		s.From++
-		s.Until = max(s.Until, s.From+1)
-		heap.Push(&t.pending, taskChange{at: s.From, state: *s})
-		return false
-	}
-	t.forget(other, s.From)
-	return true
 }
 
 // forget ends what is known of a thread that runs.
