@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// connectionBound bounds the connections that are open at once: for one more, the one is closed of which longest nothing
-// was heard, but for those on which an answer is given to who has the token. So who has none cannot keep others out, by
+// connectionBound bounds the connections that are open at once: for one more, the one is closed of which nothing was
+// heard for longest, but none on which who has the token is answered. So who has no token cannot keep others out, by
 // connections that ask nothing or by such that do not read the page that they ask for. If there is none to close, the
 // new one is closed.
 type connectionBound struct {
@@ -17,7 +17,7 @@ type connectionBound struct {
 
 	mutex   sync.Mutex
 	open    int
-	closing []net.Conn // those that may be closed, that of which longest nothing was heard first
+	closing []net.Conn // those that may be closed, in that order
 }
 
 // connectionKey is that of the connection and its bound in the context of a request.

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The connection is closed of which longest nothing was heard, but none on which an answer is given to who has the
-// token.
+// The connection is closed of which nothing was heard for longest, but none on which who has the token is answered.
 func TestConnectionBound(t *testing.T) {
 	bound := &connectionBound{bound: 3}
 	var closed []string
