@@ -76,14 +76,48 @@ func newColumnWriter[V Value](column *Column, compressor *zstd.Encoder) *ColumnW
 func (c *ColumnWriter[V]) Add(rows int, appendTo func(values []V, levels []byte) ([]V, []byte)) {
 	before := len(c.values)
 	c.values, c.levels = appendTo(c.values, c.levels)
-	replaceInvalidText(c.values[before:])
 	c.rows += rows
 	c.nulls += rows - (len(c.values) - before)
-	if c.dictionary != nil && !c.plain {
-		c.numbers = c.dictionary.appendNumbers(c.numbers, c.values)
-		clear(c.values) // they may be strings
-		c.values = c.values[:0]
+	if c.dictionary == nil || c.plain {
+		replaceInvalidText(c.values[before:])
+		return
 	}
+	c.numbers = c.dictionary.appendNumbers(c.numbers, c.values)
+	clear(c.values) // they may be strings
+	c.values = c.values[:0]
+}
+
+// AddRepeated adds the same value, which is not null, for that many rows.
+func (c *ColumnWriter[V]) AddRepeated(rows int, value V) {
+	if rows == 0 {
+		return
+	}
+	value = validText(value)
+	c.rows += rows
+	if c.column.Nullable {
+		c.levels = appendRepeated(c.levels, rows, 1)
+	}
+	if c.dictionary == nil || c.plain {
+		c.values = appendRepeated(c.values, rows, value)
+		return
+	}
+	c.numbers = appendRepeated(c.numbers, rows, c.dictionary.number(value))
+}
+
+// AddNulls adds null for that many rows. The column must be nullable.
+func (c *ColumnWriter[V]) AddNulls(rows int) {
+	c.rows += rows
+	c.nulls += rows
+	c.levels = appendRepeated(c.levels, rows, 0)
+}
+
+func appendRepeated[E any](to []E, count int, value E) []E {
+	first := len(to)
+	to = slices.Grow(to, count)[:first+count]
+	for i := range to[first:] {
+		to[first+i] = value
+	}
+	return to
 }
 
 func (c *ColumnWriter[V]) size() int { return len(c.pages.bytes) }
@@ -100,6 +134,13 @@ func replaceInvalidText[V Value](values []V) {
 			texts[i] = strings.ToValidUTF8(text, string(utf8.RuneError))
 		}
 	}
+}
+
+// validText is replaceInvalidText for one value.
+func validText[V Value](value V) V {
+	one := [1]V{value}
+	replaceInvalidText(one[:])
+	return one[0]
 }
 
 func (c *ColumnWriter[V]) endPage() error {

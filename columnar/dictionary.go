@@ -31,12 +31,12 @@ func newDictionary[V Value]() *dictionary[V] {
 	return &dictionary[V]{numbers: make(map[V]int32)}
 }
 
-// appendNumbers appends the numbers of the values.
+// appendNumbers appends the numbers of the values. Text is made valid before, but only where it is not a recent one.
 func (d *dictionary[V]) appendNumbers(numbers []int32, values []V) []int32 {
 	for i := range values {
 		recent := &d.recent[slot(&values[i])]
 		if !recent.known || recent.value != values[i] {
-			*recent = recentValue[V]{value: values[i], number: d.number(values[i]), known: true}
+			*recent = recentValue[V]{value: values[i], number: d.number(validText(values[i])), known: true}
 		}
 		numbers = append(numbers, recent.number)
 	}

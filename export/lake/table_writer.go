@@ -2,7 +2,6 @@ package lake
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -131,16 +130,11 @@ func (w *tableWriter[T]) write(rows []T) error {
 
 // add adds the value for so many rows. Where it is not required, "" is null.
 func (c *leadingColumn) add(rows int, required bool) {
-	c.column.Add(rows, func(values []string, levels []byte) ([]string, []byte) {
-		level := byte(0)
-		if required || c.value != "" {
-			values, level = append(values, slices.Repeat([]string{c.value}, rows)...), 1
-		}
-		if required {
-			return values, levels
-		}
-		return values, append(levels, bytes.Repeat([]byte{level}, rows)...)
-	})
+	if required || c.value != "" {
+		c.column.AddRepeated(rows, c.value)
+	} else {
+		c.column.AddNulls(rows)
+	}
 }
 
 // begin begins a file.
