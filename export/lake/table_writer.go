@@ -20,6 +20,9 @@ const (
 	groupRows = 1 << 20
 	// fileBytes is the size from which on a table gets another file. What is still in memory comes on top: a row group.
 	fileBytes = 448 << 20
+	// addedRows is how many rows are added to the columns at once: each column goes through them, and so few stay in the
+	// processor's cache meanwhile.
+	addedRows = 512
 	// writeBytes is the length of the pieces in which a file is written.
 	writeBytes = 1 << 20
 )
@@ -102,7 +105,7 @@ func (w *tableWriter[T]) write(rows []T) error {
 				return err
 			}
 		}
-		n := min(len(rows), columnar.PageRows, w.groupRows-w.group)
+		n := min(len(rows), addedRows, w.groupRows-w.group)
 		w.batch = rows[:n]
 		for i := range w.leading {
 			w.leading[i].add(n, i == 0)
