@@ -170,13 +170,13 @@ func (c *communications) add(p passage) {
 		pair.joinedByTopic++
 	}
 	if c.instances.wanted() {
-		i := instanceOf(p, by, latency)
+		i := instanceOf(&p, by, latency)
 		i.ClockAgreement = agreement
 		c.instances.add(i)
 	}
 }
 
-func instanceOf(p passage, by routeBy, latency trace.Optional[int64]) CommunicationInstance {
+func instanceOf(p *passage, by routeBy, latency trace.Optional[int64]) CommunicationInstance {
 	d := p.departure
 	i := CommunicationInstance{
 		CommunicationLabel: labelOfRoute(by.publisher, by.subscription, by.transport), Fate: p.fate, JoinedBy: p.joinedBy,

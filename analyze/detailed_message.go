@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"slices"
 
 	"github.com/caret-bpf/caret-bpf/analyze/system"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -20,15 +21,16 @@ type DetailedMessage struct {
 	CallbackEnd trace.Optional[int64]
 }
 
-// Messages passes on the instances of CommunicationLatency, in their order, with what they are about.
+// Messages passes on the instances of CommunicationLatency, in their order, with what they are about. The memory of a
+// batch is used again.
 func (q *Query) Messages(ctx context.Context, each func([]DetailedMessage) error) error {
 	if err := q.loadPolls(ctx); err != nil {
 		return err
 	}
-	instances := newSeries(each, func(m *DetailedMessage) int64 { return m.Published() })
+	instances := newSeries(q.detailing(each), func(p *passage) int64 { return p.departure.at })
 	add := func(p passage) {
 		if q.filter.covers(p.departure.at) {
-			instances.add(q.detailed(p))
+			instances.add(p)
 		}
 	}
 	if err := q.scanPassages(ctx, add, instances.flush); err != nil {
@@ -37,8 +39,20 @@ func (q *Query) Messages(ctx context.Context, each func([]DetailedMessage) error
 	return instances.end(q)
 }
 
-func (q *Query) detailed(p passage) DetailedMessage {
-	m := DetailedMessage{
+// detailing passes on the messages that passages are of.
+func (q *Query) detailing(each func([]DetailedMessage) error) func([]passage) error {
+	var messages []DetailedMessage
+	return func(passages []passage) error {
+		messages = slices.Grow(messages[:0], len(passages))[:len(passages)]
+		for i := range passages {
+			q.detail(&messages[i], &passages[i])
+		}
+		return each(messages)
+	}
+}
+
+func (q *Query) detail(m *DetailedMessage, p *passage) {
+	*m = DetailedMessage{
 		CommunicationInstance: instanceOf(p, p.by(), p.latency()), Publisher: p.departure.publisher, Subscription: p.subscription,
 	}
 	if a := p.arrival; a != nil {
@@ -50,5 +64,4 @@ func (q *Query) detailed(p passage) DetailedMessage {
 			m.CallbackEnd = optionalTime(a.end)
 		}
 	}
-	return m
 }

@@ -423,7 +423,7 @@ func (p *passages) end() {
 }
 
 // latency is from the publish to the callback's start or the poll; null where it was not received.
-func (of passage) latency() trace.Optional[int64] {
+func (of *passage) latency() trace.Optional[int64] {
 	if of.arrival == nil {
 		return trace.Optional[int64]{}
 	}

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +16,7 @@ const (
 )
 
 // series collects the instances behind an answer for who asked for them, and hands them over batch by batch in the
-// order of their time.
+// order of their time. The memory of a batch is used again: who keeps instances copies them.
 //
 // They come window by window, in any order within one. An instance may belong to a time long ago: a message was on its
 // way since then. So many are held back, and the earliest of them are handed over. The few that come too late all the
@@ -26,7 +25,9 @@ type series[I any] struct {
 	each func([]I) error // nil if nobody asked
 	// at is the time of an instance; nil: they are handed over as they come.
 	at     func(*I) int64
-	held   []I
+	held   []timed[I]
+	room   []*I   // for other instances
+	batch  []I    // of those that are handed over
 	handed int64  // the time of the latest one that was handed over
 	late   uint64 // how many were handed over after later ones
 	err    error  // of each; nothing is handed over any more
@@ -42,12 +43,33 @@ func (s *series[I]) add(instance I) {
 	if !s.wanted() {
 		return
 	}
-	s.held = append(s.held, instance)
-	switch {
-	case s.at == nil && len(s.held) == maxBatch:
-		s.hand(len(s.held))
-	case len(s.held) == mostInstances:
+	if s.at == nil {
+		s.batch = append(s.batch, instance)
+		if len(s.batch) == maxBatch {
+			s.handBatch()
+		}
+		return
+	}
+	if len(s.room) == 0 {
+		s.makeRoom()
+	}
+	last := len(s.room) - 1
+	held := s.room[last]
+	s.room = s.room[:last]
+	*held = instance
+	s.held = append(s.held, timed[I]{s.at(held), held})
+	if len(s.held) == mostInstances {
 		s.hand(mostInstances - heldInstances/2)
+	}
+}
+
+// makeRoom makes room for more instances. Where an instance lies does not change while it is held: only the list of
+// them is put in order.
+func (s *series[I]) makeRoom() {
+	const instances = 256
+	room := make([]I, instances)
+	for i := range room {
+		s.room = append(s.room, &room[instances-1-i])
 	}
 }
 
@@ -55,7 +77,7 @@ func (s *series[I]) add(instance I) {
 func (s *series[I]) flush() error {
 	switch {
 	case s.at == nil:
-		s.hand(len(s.held))
+		s.handBatch()
 	case len(s.held) > heldInstances:
 		s.hand(len(s.held) - heldInstances/2)
 	}
@@ -64,6 +86,7 @@ func (s *series[I]) flush() error {
 
 // end hands over what is left. It warns of instances that are not in order.
 func (s *series[I]) end(q *Query) error {
+	s.handBatch()
 	s.hand(len(s.held))
 	if s.late > 0 && s.err == nil {
 		q.Warnings = append(q.Warnings, fmt.Sprintf("%d rows come after rows of a later time: what became of them was known only long after", s.late))
@@ -71,45 +94,39 @@ func (s *series[I]) end(q *Query) error {
 	return s.err
 }
 
-// hand hands over that many, the earliest.
+// hand hands over that many, the earliest. Of one time the first that came is the first.
 func (s *series[I]) hand(count int) {
 	if !s.wanted() || count == 0 {
 		return
 	}
-	if s.at == nil {
-		s.err = s.each(s.held)
-		s.held = s.held[:0]
-		return
-	}
-	order := make([]place, len(s.held))
-	for i := range s.held {
-		order[i] = place{s.at(&s.held[i]), i}
-	}
-	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index)) })
-	for due := range slices.Chunk(order[:count], maxBatch) {
-		batch := make([]I, len(due))
-		for i, p := range due {
-			batch[i] = s.held[p.index]
-			if p.at < s.handed {
+	sortByTime(s.held)
+	for due := range slices.Chunk(s.held[:count], maxBatch) {
+		s.batch = slices.Grow(s.batch, len(due))
+		for _, of := range due {
+			s.batch = append(s.batch, *of.event)
+			var none I
+			*of.event = none // it may refer to much
+			s.room = append(s.room, of.event)
+			if of.at < s.handed {
 				s.late++
 			}
-			s.handed = max(s.handed, p.at)
+			s.handed = max(s.handed, of.at)
 		}
-		if s.err = s.each(batch); s.err != nil {
+		if s.handBatch(); s.err != nil {
 			return
 		}
 	}
-	rest := make([]I, 0, len(s.held)-count)
-	for _, p := range order[count:] {
-		rest = append(rest, s.held[p.index])
-	}
-	s.held = append(s.held[:0], rest...)
+	s.held = slices.Delete(s.held, 0, count)
 }
 
-// place is where an instance is held, beside its time.
-type place struct {
-	at    int64
-	index int
+// handBatch hands over what is in the batch.
+func (s *series[I]) handBatch() {
+	if !s.wanted() || len(s.batch) == 0 {
+		return
+	}
+	s.err = s.each(s.batch)
+	clear(s.batch)
+	s.batch = s.batch[:0]
 }
 
 // interruptible has each return ctx's error when that has one. It is nil if each is.

@@ -11,10 +11,10 @@ import (
 )
 
 func (f *facts) readNodes(ctx context.Context, o *outputs) error {
-	write := outputTo[NodeFact](o, TableNodeFact)
+	to := outputTo[NodeFact](o, TableNodeFact)
 	order := settled[analyze.NodeInstance]{at: nodeAt, compare: compareNodes}
 	pass := func(some []analyze.NodeInstance) error {
-		rows := make([]NodeFact, len(some))
+		rows := to.room(len(some))
 		for i := range some {
 			of := &some[i]
 			rows[i] = NodeFact{
@@ -22,13 +22,13 @@ func (f *facts) readNodes(ctx context.Context, o *outputs) error {
 				Input: of.Input, InputEnd: of.InputEnd, OutputStart: of.OutputStart, Publish: of.Publish, Latency: of.Latency,
 			}
 		}
-		return write(rows)
+		return to.write(rows)
 	}
-	_, err := f.query.NodeLatency(ctx, analyze.LinkOptions{}, func(some []analyze.NodeInstance) error { return pass(order.add(some)) })
+	_, err := f.query.NodeLatency(ctx, analyze.LinkOptions{}, func(some []analyze.NodeInstance) error { return order.add(some, pass) })
 	if err != nil {
 		return err
 	}
-	return pass(order.rest())
+	return order.rest(pass)
 }
 
 // nodeAt is when the input came or, without one, the output began.
@@ -54,10 +54,10 @@ func compareNodes(a, b *analyze.NodeInstance) int {
 }
 
 func (f *facts) readServices(ctx context.Context, o *outputs) error {
-	write := outputTo[ServiceFact](o, TableServiceFact)
+	to := outputTo[ServiceFact](o, TableServiceFact)
 	order := settled[analyze.ServiceCall]{at: callAt, compare: compareCalls}
 	pass := func(some []analyze.ServiceCall) error {
-		rows := make([]ServiceFact, len(some))
+		rows := to.room(len(some))
 		for i := range some {
 			of := &some[i]
 			rows[i] = ServiceFact{
@@ -66,13 +66,13 @@ func (f *facts) readServices(ctx context.Context, o *outputs) error {
 				RequestSent: of.RequestSent, RequestTaken: of.RequestTaken, ResponseSent: of.ResponseSent, ResponseTaken: of.ResponseTaken, Latency: of.Latency,
 			}
 		}
-		return write(rows)
+		return to.write(rows)
 	}
-	_, err := f.query.ServiceLatency(ctx, func(some []analyze.ServiceCall) error { return pass(order.add(some)) })
+	_, err := f.query.ServiceLatency(ctx, func(some []analyze.ServiceCall) error { return order.add(some, pass) })
 	if err != nil {
 		return err
 	}
-	return pass(order.rest())
+	return order.rest(pass)
 }
 
 // knownPID is null for the process of a side that was not recorded.
@@ -102,12 +102,12 @@ func compareCalls(a, b *analyze.ServiceCall) int {
 }
 
 func (f *facts) readResponses(ctx context.Context, o *outputs, paths []*system.Path, options analyze.PathOptions) error {
-	write := outputTo[ResponseFact](o, TableResponseFact)
+	to := outputTo[ResponseFact](o, TableResponseFact)
 	if len(paths) == 0 {
 		return nil
 	}
 	_, err := f.query.ResponseTime(ctx, paths, options, func(flows []analyze.ResponseTimeInstance) error {
-		var rows []ResponseFact
+		rows := to.room(3 * len(flows))[:0]
 		for i := range flows {
 			of := &flows[i]
 			for _, response := range []struct {
@@ -119,14 +119,14 @@ func (f *facts) readResponses(ctx context.Context, o *outputs, paths []*system.P
 				rows = append(rows, ResponseFact{Path: of.Path, Kind: response.kind, Begin: of.Output - response.time, End: of.Output, Latency: response.time})
 			}
 		}
-		return write(rows)
+		return to.write(rows)
 	}, func(inputs []analyze.ResponseTimeInputInstance) error {
-		rows := make([]ResponseFact, len(inputs))
+		rows := to.room(len(inputs))
 		for i := range inputs {
 			of := &inputs[i]
 			rows[i] = ResponseFact{Path: of.Path, Kind: analyze.ResponseAll, Begin: of.Input, End: of.Output, Latency: of.ResponseTime}
 		}
-		return write(rows)
+		return to.write(rows)
 	})
 	return err
 }

@@ -88,13 +88,13 @@ func (f *facts) rowsOf(table string) (rows int64) {
 }
 
 func (f *facts) readCallbacks(ctx context.Context, o *outputs) error {
-	write := outputTo[CallbackFact](o, TableCallbackFact)
+	to := outputTo[CallbackFact](o, TableCallbackFact)
 	return f.query.Executions(ctx, func(some []analyze.DetailedExecution) error {
-		rows := make([]CallbackFact, len(some))
+		rows := to.room(len(some))
 		for i := range some {
 			f.setCallback(&rows[i], &some[i])
 		}
-		return write(rows)
+		return to.write(rows)
 	})
 }
 
@@ -114,20 +114,20 @@ func (f *facts) setCallback(row *CallbackFact, e *analyze.DetailedExecution) {
 }
 
 func (f *facts) readMessages(ctx context.Context, o *outputs) error {
-	write := outputTo[MessageFact](o, TableMessageFact)
+	to := outputTo[MessageFact](o, TableMessageFact)
 	order := settled[analyze.DetailedMessage]{at: func(m *analyze.DetailedMessage) int64 { return m.Published() }, compare: compareMessages}
 	pass := func(some []analyze.DetailedMessage) error {
-		rows := make([]MessageFact, len(some))
+		rows := to.room(len(some))
 		for i := range some {
 			f.setMessage(&rows[i], &some[i])
 		}
-		return write(rows)
+		return to.write(rows)
 	}
-	err := f.query.Messages(ctx, func(some []analyze.DetailedMessage) error { return pass(order.add(some)) })
+	err := f.query.Messages(ctx, func(some []analyze.DetailedMessage) error { return order.add(some, pass) })
 	if err != nil {
 		return err
 	}
-	return pass(order.rest())
+	return order.rest(pass)
 }
 
 // compareMessages orders messages of one time.
@@ -167,14 +167,13 @@ func (f *facts) setMessage(row *MessageFact, m *analyze.DetailedMessage) {
 }
 
 func (f *facts) readPaths(ctx context.Context, o *outputs, paths []*system.Path, options analyze.PathOptions) error {
-	writeHops, writePaths := outputTo[HopFact](o, TableHopFact), outputTo[PathFact](o, TablePathFact)
+	toHops, toPaths := outputTo[HopFact](o, TableHopFact), outputTo[PathFact](o, TablePathFact)
 	if len(paths) == 0 {
 		return nil
 	}
 	order := settled[analyze.PathHopInstance]{at: hopAt, compare: compareHops}
 	pass := func(some []analyze.PathHopInstance) error {
-		var hops []HopFact
-		var ways []PathFact
+		hops, ways := toHops.room(len(some))[:0], toPaths.room(len(some))[:0]
 		for i := range some {
 			of := &some[i]
 			instance := trace.Optional[int64]{Value: int64(of.Instance.Value), Valid: of.Instance.Valid}
@@ -187,17 +186,17 @@ func (f *facts) readPaths(ctx context.Context, o *outputs, paths []*system.Path,
 				PathBegin: of.PathBegin, Begin: of.Begin, End: of.End, Latency: of.Latency,
 			})
 		}
-		if err := writeHops(hops); err != nil {
+		if err := toHops.write(hops); err != nil {
 			return err
 		}
-		return writePaths(ways)
+		return toPaths.write(ways)
 	}
 	options.Dropped = true
-	_, err := f.query.PathLatency(ctx, paths, options, func(some []analyze.PathHopInstance) error { return pass(order.add(some)) })
+	_, err := f.query.PathLatency(ctx, paths, options, func(some []analyze.PathHopInstance) error { return order.add(some, pass) })
 	if err != nil {
 		return err
 	}
-	return pass(order.rest())
+	return order.rest(pass)
 }
 
 // hopAt is when the way began or, of a dropped message that came from no begin, the hop.
@@ -217,34 +216,34 @@ func compareHops(a, b *analyze.PathHopInstance) int {
 }
 
 func (f *facts) readLosses(ctx context.Context, o *outputs) error {
-	write := outputTo[Loss](o, TableLoss)
+	to := outputTo[Loss](o, TableLoss)
 	return f.query.Losses(ctx, func(some []trace.Loss) error {
-		rows := make([]Loss, len(some))
+		rows := to.room(len(some))
 		for i := range some {
-			rows[i].Loss = some[i]
+			rows[i] = Loss{some[i]}
 			if some[i].Reason == trace.LossUnarmed {
 				f.unarmed++
 			} else {
 				f.lost += int64(some[i].Count)
 			}
 		}
-		return write(rows)
+		return to.write(rows)
 	})
 }
 
 func (f *facts) tellAttributes(o *outputs, attributes map[string]string) error {
-	write := outputTo[RecordingAttribute](o, TableRecordingAttribute)
+	to := outputTo[RecordingAttribute](o, TableRecordingAttribute)
 	var rows []RecordingAttribute
 	for key, value := range attributes {
 		rows = append(rows, RecordingAttribute{key, value})
 	}
 	slices.SortFunc(rows, func(a, b RecordingAttribute) int { return strings.Compare(a.Key, b.Key) })
-	return write(rows)
+	return to.write(rows)
 }
 
 // tellCallbacks names the callbacks that have a number.
 func (f *facts) tellCallbacks(o *outputs) error {
-	write := outputTo[CallbackInfo](o, TableCallbackInfo)
+	to := outputTo[CallbackInfo](o, TableCallbackInfo)
 	rows := make([]CallbackInfo, len(f.callbacks.listed))
 	for id, c := range f.callbacks.listed {
 		label := &f.labels[id]
@@ -253,5 +252,5 @@ func (f *facts) tellCallbacks(o *outputs) error {
 			Node: label.Node, Callback: label.Callback, Kind: label.Kind, Topic: label.Topic, Period: label.Period, Symbol: label.Symbol,
 		}
 	}
-	return write(rows)
+	return to.write(rows)
 }

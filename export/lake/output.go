@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -31,17 +32,26 @@ func (f *facts) pass(ctx context.Context, read func(context.Context, *outputs) e
 // heldBatches is how many batches of rows wait to be written.
 const heldBatches = 4
 
+// output takes the rows of a table.
+type output[T any] struct {
+	*outputs
+	batches chan []T
+	// written are batches whose memory is used again.
+	written chan []T
+}
+
 // outputTo returns what takes the rows of a table. It must be called before any rows are read.
-func outputTo[T any](o *outputs, table string) func(rows []T) error {
+func outputTo[T any](o *outputs, table string) *output[T] {
 	w := newTableWriter[T](table, o.partition, o.staging.create)
-	batches := make(chan []T, heldBatches)
-	o.closing = append(o.closing, func() { close(batches) })
+	to := &output[T]{outputs: o, batches: make(chan []T, heldBatches), written: make(chan []T, heldBatches)}
+	o.closing = append(o.closing, func() { close(to.batches) })
 	o.writers.Go(func() error {
-		for rows := range batches {
+		for rows := range to.batches {
 			if err := w.write(rows); err != nil {
 				w.abandon()
 				return err
 			}
+			to.reuse(rows)
 		}
 		files, err := w.close()
 		o.mu.Lock()
@@ -49,15 +59,37 @@ func outputTo[T any](o *outputs, table string) func(rows []T) error {
 		o.files = append(o.files, files...)
 		return err
 	})
-	return func(rows []T) error {
-		if len(rows) == 0 {
-			return nil
-		}
-		select {
-		case batches <- rows:
-			return nil
-		case <-o.ctx.Done():
-			return o.ctx.Err()
-		}
+	return to
+}
+
+// room returns so many rows to be set, that hold anything.
+func (to *output[T]) room(count int) []T {
+	select {
+	case rows := <-to.written:
+		return slices.Grow(rows[:0], count)[:count]
+	default:
+		return make([]T, count)
+	}
+}
+
+// write has rows written. They are not the caller's any more.
+func (to *output[T]) write(rows []T) error {
+	if len(rows) == 0 {
+		to.reuse(rows)
+		return nil
+	}
+	select {
+	case to.batches <- rows:
+		return nil
+	case <-to.ctx.Done():
+		return to.ctx.Err()
+	}
+}
+
+// reuse takes rows whose memory nobody uses any more.
+func (to *output[T]) reuse(rows []T) {
+	select {
+	case to.written <- rows:
+	default:
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// maxTied bounds how many rows of one time are held back.
+// maxTied is about how many rows of one time are held back at most.
 const maxTied = 1 << 16
 
 // settled passes instances on in an order that depends on nothing but them: queries pass those of one time on in any
@@ -17,30 +17,38 @@ type settled[I any] struct {
 	held    []I
 }
 
-// add returns the instances whose place is certain.
-func (s *settled[I]) add(some []I) []I {
-	s.held = append(s.held, some...)
-	if len(s.held) == 0 {
-		return nil
-	}
-	certain := len(s.held)
-	for last := s.at(&s.held[certain-1]); certain > 0 && s.at(&s.held[certain-1]) == last; certain-- {
-		if len(s.held)-certain == maxTied {
-			certain = len(s.held)
-			break
+// add passes on the instances whose place is certain. It puts some in order where they lie, and keeps none of them
+// there.
+func (s *settled[I]) add(some []I, pass func([]I) error) error {
+	if len(s.held) > 0 {
+		// Those that belong to the held ones are few, unless some come late.
+		tied := 0
+		for last := s.at(&s.held[len(s.held)-1]); tied < len(some) && s.at(&some[tied]) <= last; tied++ {
+		}
+		s.held, some = append(s.held, some[:tied]...), some[tied:]
+		if len(some) == 0 && len(s.held) < maxTied {
+			return nil
+		}
+		if err := s.rest(pass); err != nil {
+			return err
 		}
 	}
-	return s.take(certain)
+	certain := len(some)
+	for certain > 0 && s.at(&some[certain-1]) == s.at(&some[len(some)-1]) {
+		certain--
+	}
+	s.held = append(s.held, some[certain:]...)
+	s.sort(some[:certain])
+	return pass(some[:certain])
 }
 
-// rest returns those that are left.
-func (s *settled[I]) rest() []I { return s.take(len(s.held)) }
-
-func (s *settled[I]) take(count int) []I {
-	taken := s.held[:count]
-	s.held = slices.Clone(s.held[count:])
-	s.sort(taken)
-	return taken
+// rest passes on those that are left.
+func (s *settled[I]) rest(pass func([]I) error) error {
+	s.sort(s.held)
+	err := pass(s.held)
+	clear(s.held)
+	s.held = s.held[:0]
+	return err
 }
 
 // sort looks for what is not in order, because nearly all is.

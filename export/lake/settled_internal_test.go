@@ -29,13 +29,21 @@ func TestSettledOrder(t *testing.T) {
 		}
 		order := settled[instance]{at: func(i *instance) int64 { return i.at }, compare: func(a, b *instance) int { return int(a.of - b.of) }}
 		var got []instance
+		pass := func(some []instance) error {
+			got = append(got, some...)
+			return nil
+		}
 		for len(shuffled) > 0 {
 			n := 1 + random.IntN(len(shuffled))
-			got = append(got, order.add(shuffled[:n])...)
+			batch := slices.Clone(shuffled[:n])
+			if err := order.add(batch, pass); err != nil {
+				t.Fatal(err)
+			}
+			clear(batch) // whose memory is used again
 			shuffled = shuffled[n:]
 		}
-		if got = append(got, order.rest()...); !slices.Equal(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
+		if err := order.rest(pass); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v: %v", got, want, err)
 		}
 	}
 }
