@@ -98,14 +98,8 @@ func (q *Query) CommunicationLatency(ctx context.Context, each func([]Communicat
 // scanPassages passes the ways of all messages to the subscriptions that are asked for on. flush is called after each
 // window of messages, and at the end.
 func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func() error) error {
-	wanted := &wantedMessages{publisher: every[*system.Publisher], subscription: every[*system.Subscription]}
-	if len(q.filter.Topics) > 0 {
-		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
-		wanted.publisher = remember(func(p *system.Publisher) bool { return wanted.topic(p.TopicName) })
-		wanted.subscription = remember(func(s *system.Subscription) bool { return wanted.topic(s.TopicName) })
-	}
 	passages := newPassages(q, q.filter.communication, add)
-	err := q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
+	err := q.eachMessageWindow(ctx, q.wantedPassages(), func(w *messageWindow) error {
 		passages.add(w)
 		return flush()
 	})
@@ -114,6 +108,17 @@ func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func(
 	}
 	passages.end()
 	return flush()
+}
+
+// wantedPassages are the messages of the topics that are asked for.
+func (q *Query) wantedPassages() *wantedMessages {
+	wanted := &wantedMessages{publisher: every[*system.Publisher], subscription: every[*system.Subscription], apart: true}
+	if len(q.filter.Topics) > 0 {
+		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
+		wanted.publisher = remember(func(p *system.Publisher) bool { return wanted.topic(p.TopicName) })
+		wanted.subscription = remember(func(s *system.Subscription) bool { return wanted.topic(s.TopicName) })
+	}
+	return wanted
 }
 
 func every[E any](E) bool { return true }

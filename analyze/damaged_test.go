@@ -61,7 +61,11 @@ func questions(ctx context.Context, q *analyze.Query) []func() error {
 			return q.ThreadStates(ctx, func([]analyze.ThreadState, int64) error { return nil })
 		},
 		func() error { return q.Executions(ctx, func([]analyze.DetailedExecution) error { return nil }) },
-		func() error { return q.Messages(ctx, func([]analyze.DetailedMessage) error { return nil }) },
+		func() error {
+			return q.Detailed(ctx, analyze.LinkOptions{}, analyze.Details{
+				Messages: func([]analyze.DetailedMessage) error { return nil }, Nodes: func([]analyze.NodeInstance) error { return nil },
+			})
+		},
 		func() error { return q.Losses(ctx, func([]trace.Loss) error { return nil }) },
 		func() error { return q.Transitions(ctx, func([]trace.Lifecycle) error { return nil }) },
 		func() error { return q.TimesOffCPU(ctx, func([]trace.Sched) error { return nil }) },

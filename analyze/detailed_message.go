@@ -21,22 +21,40 @@ type DetailedMessage struct {
 	CallbackEnd trace.Optional[int64]
 }
 
-// Messages passes on the instances of CommunicationLatency, in their order, with what they are about. The memory of a
-// batch is used again.
-func (q *Query) Messages(ctx context.Context, each func([]DetailedMessage) error) error {
-	if err := q.loadPolls(ctx); err != nil {
+// Details are what Detailed passes on. The memory of a batch is used again: who keeps instances copies them.
+type Details struct {
+	// Messages gets the instances of CommunicationLatency, in their order, with what they are about.
+	Messages func([]DetailedMessage) error
+	// Nodes gets those of NodeLatency.
+	Nodes func([]NodeInstance) error
+}
+
+// Detailed passes on all messages and what nodes made of them, as CommunicationLatency and NodeLatency do, but in one
+// pass through the datasets. The query must ask for everything: the two filter in different ways.
+func (q *Query) Detailed(ctx context.Context, options LinkOptions, each Details) error {
+	nodes, err := q.newNodeLatencies(ctx, options, each.Nodes)
+	if err != nil {
 		return err
 	}
-	instances := newSeries(q.detailing(each), func(p *passage) int64 { return p.departure.at })
-	add := func(p passage) {
-		if q.filter.covers(p.departure.at) {
-			instances.add(p)
+	messages := newSeries(q.detailing(each.Messages), func(p *passage) int64 { return p.departure.at })
+	passages := newPassages(q, q.filter.communication, messages.add)
+	wanted := q.wantedPassages()
+	wanted.callback = nodes.links.wants().callback
+	err = q.eachMessageWindow(ctx, wanted, func(w *messageWindow) error {
+		passages.add(w)
+		if err := messages.flush(); err != nil {
+			return err
 		}
-	}
-	if err := q.scanPassages(ctx, add, instances.flush); err != nil {
+		return nodes.add(w)
+	})
+	if err != nil {
 		return err
 	}
-	return instances.end(q)
+	passages.end()
+	if err := messages.end(q); err != nil {
+		return err
+	}
+	return nodes.end(q)
 }
 
 // detailing passes on the messages that passages are of.

@@ -15,9 +15,10 @@ type messageReader struct {
 	buffers       *system.Lookup[*system.Subscription]
 	wanted        *wantedMessages
 
-	enqueues slab[enqueue]
+	enqueues   slab[enqueue]
+	departures slab[departure]
+	arrivals   slab[arrival]
 	// Of timelines.
-	departures   slab[departure]
 	publications reusedMaker[Publication]
 	executions   reusedMaker[Execution]
 
@@ -37,6 +38,8 @@ type wantedMessages struct {
 	topic func(name string) bool
 	// whenever says that messages are wanted that passed before the time which is asked for, too.
 	whenever bool
+	// apart says that no message leads to those that it was made of: many are made at a time then.
+	apart bool
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {
@@ -62,10 +65,18 @@ func (r *messageReader) detailedDeparture(row *detailedDepartureColumns, dataset
 // departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a
 // topic it is nil then.
 func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic, node string) *departure {
-	d := new(departure)
+	if !r.wanted.apart {
+		d := new(departure)
+		if !r.setDeparture(d, row, dataset, topic, node) {
+			return nil
+		}
+		return d
+	}
+	d := r.departures.next()
 	if !r.setDeparture(d, row, dataset, topic, node) {
 		return nil
 	}
+	r.departures.used()
 	return d
 }
 
@@ -120,10 +131,18 @@ func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int
 // arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a
 // topic it is unknown then.
 func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
-	a := new(arrival)
+	if !r.wanted.apart {
+		a := new(arrival)
+		if !r.setArrival(a, row, dataset, topic, node) {
+			return nil
+		}
+		return a
+	}
+	a := r.arrivals.next()
 	if !r.setArrival(a, row, dataset, topic, node) {
 		return nil
 	}
+	r.arrivals.used()
 	return a
 }
 

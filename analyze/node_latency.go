@@ -100,14 +100,35 @@ func LoadArchitecture(ctx context.Context, progress func(read, total int64), dat
 // adopted architecture, else by the recorded callback of each publish. each, if not nil, gets every output with its
 // input.
 func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func([]NodeInstance) error) ([]NodeLatency, error) {
+	nodes, err := q.newNodeLatencies(ctx, options, each)
+	if err != nil {
+		return nil, err
+	}
+	err = q.eachMessageWindow(ctx, nodes.links.wants(), nodes.add)
+	if err != nil {
+		return nil, err
+	}
+	if err := nodes.end(q); err != nil {
+		return nil, err
+	}
+	return nodes.results(), nil
+}
+
+// nodeLatencies are those of all pairs that are asked for.
+type nodeLatencies struct {
+	links     *links
+	pairs     []*nodeLatency
+	instances series[NodeInstance]
+}
+
+// newNodeLatencies prepares the pairs of each node.
+func (q *Query) newNodeLatencies(ctx context.Context, options LinkOptions, each func([]NodeInstance) error) (*nodeLatencies, error) {
 	if err := q.LoadActivity(ctx); err != nil {
 		return nil, err
 	}
-	var nodes []*nodeLatency
 	var uncomputed int
 	var example string
-	instances := newSeries(each, (*NodeInstance).at)
-	links := newLinks(options)
+	nodes := &nodeLatencies{instances: newSeries(each, (*NodeInstance).at), links: newLinks(options)}
 	for _, n := range q.Architecture.Nodes {
 		if !q.filter.node(n) {
 			continue
@@ -117,14 +138,14 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 				if !matches(q.filter.Topics, s.TopicName, p.TopicName) || !q.filter.subscription(s) {
 					continue
 				}
-				context := links.contextOf(n.Context(s, p))
+				context := nodes.links.contextOf(n.Context(s, p))
 				of := &nodeLatency{NodeLabel: NodeLabel{Node: n.Name, PID: n.Process.PID, SubscriptionTopic: s.TopicName, PublisherTopic: p.TopicName, Context: context}}
-				if links.connect(n, s, p, context, func(l linked) {
+				if nodes.links.connect(n, s, p, context, func(l linked) {
 					if q.filter.covers(l.begin()) {
-						instances.add(of.add(l))
+						nodes.instances.add(of.add(l))
 					}
 				}) {
-					nodes = append(nodes, of)
+					nodes.pairs = append(nodes.pairs, of)
 				} else if context != system.ContextUndefined {
 					if uncomputed++; uncomputed == 1 {
 						example = fmt.Sprintf("%s from %s to %s (%s)", n.Name, s.TopicName, p.TopicName, context)
@@ -137,25 +158,28 @@ func (q *Query) NodeLatency(ctx context.Context, options LinkOptions, each func(
 		q.Warnings = append(q.Warnings, fmt.Sprintf("%d pairs of a subscription and a publisher are left out, because nothing can be computed by the context that the architecture file names, such as %s",
 			uncomputed, example))
 	}
-	err := q.eachMessageWindow(ctx, links.wants(), func(w *messageWindow) error {
-		links.add(w)
-		return instances.flush()
-	})
-	if err != nil {
-		return nil, err
-	}
-	links.end()
-	if err := instances.end(q); err != nil {
-		return nil, err
-	}
-	var results []NodeLatency
-	for _, of := range nodes {
+	return nodes, nil
+}
+
+// add links what happened in a window.
+func (n *nodeLatencies) add(w *messageWindow) error {
+	n.links.add(w)
+	return n.instances.flush()
+}
+
+func (n *nodeLatencies) end(q *Query) error {
+	n.links.end()
+	return n.instances.end(q)
+}
+
+func (n *nodeLatencies) results() (results []NodeLatency) {
+	for _, of := range n.pairs {
 		results = append(results, NodeLatency{NodeLabel: of.NodeLabel, Statistics: of.statistics(), Unused: of.unused, WithoutInput: of.withoutInput})
 	}
 	slices.SortStableFunc(results, func(a, b NodeLatency) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID), cmp.Compare(a.SubscriptionTopic, b.SubscriptionTopic), cmp.Compare(a.PublisherTopic, b.PublisherTopic))
 	})
-	return results, nil
+	return results
 }
 
 // nodeLatency gathers the instances of a pair.

@@ -10,25 +10,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace"
 )
 
-func (f *facts) readNodes(ctx context.Context, o *outputs) error {
-	to := outputTo[NodeFact](o, TableNodeFact)
-	order := settled[analyze.NodeInstance]{at: nodeAt, compare: compareNodes}
-	pass := func(some []analyze.NodeInstance) error {
-		rows := to.room(len(some))
-		for i := range some {
-			of := &some[i]
-			rows[i] = NodeFact{
-				Host: f.host, PID: of.PID, Node: of.Node, SubscriptionTopic: of.SubscriptionTopic, PublisherTopic: of.PublisherTopic, Context: of.Context,
-				Input: of.Input, InputEnd: of.InputEnd, OutputStart: of.OutputStart, Publish: of.Publish, Latency: of.Latency,
-			}
+func (f *facts) nodesTo(o *outputs) *ordered[analyze.NodeInstance, NodeFact] {
+	return orderedTo(o, TableNodeFact, nodeAt, compareNodes, func(row *NodeFact, of *analyze.NodeInstance) {
+		*row = NodeFact{
+			Host: f.host, PID: of.PID, Node: of.Node, SubscriptionTopic: of.SubscriptionTopic, PublisherTopic: of.PublisherTopic, Context: of.Context,
+			Input: of.Input, InputEnd: of.InputEnd, OutputStart: of.OutputStart, Publish: of.Publish, Latency: of.Latency,
 		}
-		return to.write(rows)
-	}
-	_, err := f.query.NodeLatency(ctx, analyze.LinkOptions{}, func(some []analyze.NodeInstance) error { return order.add(some, pass) })
-	if err != nil {
-		return err
-	}
-	return order.rest(pass)
+	})
 }
 
 // nodeAt is when the input came or, without one, the output began.
@@ -54,25 +42,17 @@ func compareNodes(a, b *analyze.NodeInstance) int {
 }
 
 func (f *facts) readServices(ctx context.Context, o *outputs) error {
-	to := outputTo[ServiceFact](o, TableServiceFact)
-	order := settled[analyze.ServiceCall]{at: callAt, compare: compareCalls}
-	pass := func(some []analyze.ServiceCall) error {
-		rows := to.room(len(some))
-		for i := range some {
-			of := &some[i]
-			rows[i] = ServiceFact{
-				Host: f.host, Service: of.Service, ClientNode: of.ClientNode, ClientPID: knownPID(of.ClientPID), ServerNode: of.ServerNode, ServerPID: knownPID(of.ServerPID),
-				ClientGID: of.ClientGID, SequenceNumber: of.SequenceNumber,
-				RequestSent: of.RequestSent, RequestTaken: of.RequestTaken, ResponseSent: of.ResponseSent, ResponseTaken: of.ResponseTaken, Latency: of.Latency,
-			}
+	calls := orderedTo(o, TableServiceFact, callAt, compareCalls, func(row *ServiceFact, of *analyze.ServiceCall) {
+		*row = ServiceFact{
+			Host: f.host, Service: of.Service, ClientNode: of.ClientNode, ClientPID: knownPID(of.ClientPID), ServerNode: of.ServerNode, ServerPID: knownPID(of.ServerPID),
+			ClientGID: of.ClientGID, SequenceNumber: of.SequenceNumber,
+			RequestSent: of.RequestSent, RequestTaken: of.RequestTaken, ResponseSent: of.ResponseSent, ResponseTaken: of.ResponseTaken, Latency: of.Latency,
 		}
-		return to.write(rows)
-	}
-	_, err := f.query.ServiceLatency(ctx, func(some []analyze.ServiceCall) error { return order.add(some, pass) })
-	if err != nil {
+	})
+	if _, err := f.query.ServiceLatency(ctx, calls.add); err != nil {
 		return err
 	}
-	return order.rest(pass)
+	return calls.rest()
 }
 
 // knownPID is null for the process of a side that was not recorded.

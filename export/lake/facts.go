@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func (f *facts) write(ctx context.Context, attributes map[string]string, paths [
 		f.readCallbacks, f.readMessages, f.readLosses,
 		func(ctx context.Context, o *outputs) error { return f.readPaths(ctx, o, paths, options) },
 		func(ctx context.Context, o *outputs) error { return f.readResponses(ctx, o, paths, options) },
-		f.readNodes, f.readServices,
+		f.readServices,
 		func(_ context.Context, o *outputs) error { return f.tellAttributes(o, attributes) },
 		func(_ context.Context, o *outputs) error { return f.tellCallbacks(o) },
 	} {
@@ -113,21 +114,18 @@ func (f *facts) setCallback(row *CallbackFact, e *analyze.DetailedExecution) {
 	}
 }
 
+// readMessages reads what messages did on their ways and in nodes, which takes one pass.
 func (f *facts) readMessages(ctx context.Context, o *outputs) error {
-	to := outputTo[MessageFact](o, TableMessageFact)
-	order := settled[analyze.DetailedMessage]{at: func(m *analyze.DetailedMessage) int64 { return m.Published() }, compare: compareMessages}
-	pass := func(some []analyze.DetailedMessage) error {
-		rows := to.room(len(some))
-		for i := range some {
-			f.setMessage(&rows[i], &some[i])
-		}
-		return to.write(rows)
-	}
-	err := f.query.Messages(ctx, func(some []analyze.DetailedMessage) error { return order.add(some, pass) })
+	messages, nodes := f.messagesTo(o), f.nodesTo(o)
+	err := f.query.Detailed(ctx, analyze.LinkOptions{}, analyze.Details{Messages: messages.add, Nodes: nodes.add})
 	if err != nil {
 		return err
 	}
-	return order.rest(pass)
+	return errors.Join(messages.rest(), nodes.rest())
+}
+
+func (f *facts) messagesTo(o *outputs) *ordered[analyze.DetailedMessage, MessageFact] {
+	return orderedTo(o, TableMessageFact, (*analyze.DetailedMessage).Published, compareMessages, f.setMessage)
 }
 
 // compareMessages orders messages of one time.

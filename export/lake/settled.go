@@ -70,3 +70,27 @@ func (s *settled[I]) sort(taken []I) {
 		first = i
 	}
 }
+
+// ordered makes rows of instances, in the order of settled, and has them written.
+type ordered[I, T any] struct {
+	order settled[I]
+	to    *output[T]
+	set   func(row *T, of *I)
+}
+
+func orderedTo[I, T any](o *outputs, table string, at func(*I) int64, compare func(a, b *I) int, set func(row *T, of *I)) *ordered[I, T] {
+	return &ordered[I, T]{order: settled[I]{at: at, compare: compare}, to: outputTo[T](o, table), set: set}
+}
+
+func (o *ordered[I, T]) add(some []I) error { return o.order.add(some, o.write) }
+
+// rest has the rows written that are left.
+func (o *ordered[I, T]) rest() error { return o.order.rest(o.write) }
+
+func (o *ordered[I, T]) write(some []I) error {
+	rows := o.to.room(len(some))
+	for i := range some {
+		o.set(&rows[i], &some[i])
+	}
+	return o.to.write(rows)
+}

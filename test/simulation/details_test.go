@@ -8,9 +8,10 @@ import (
 	"github.com/caret-bpf/caret-bpf/analyze"
 )
 
-// TestDetailsAgreeWithAnswers: of random systems, executions and messages in detail are those of which the latencies of
-// callbacks and communications are made, in their order.
+// TestDetailsAgreeWithAnswers: of random systems, executions, messages and nodes in detail are those of which the
+// latencies of callbacks, communications and nodes are made, in their order.
 func TestDetailsAgreeWithAnswers(t *testing.T) {
+	ofNodes := 0
 	for seed := uint64(1); seed <= 5; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			s := New(seed)
@@ -24,8 +25,11 @@ func TestDetailsAgreeWithAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			compareExecutions(t, q)
-			compareMessages(t, q)
+			ofNodes += compareMessages(t, q)
 		})
+	}
+	if ofNodes == 0 {
+		t.Error("no node made anything of what it received")
 	}
 }
 
@@ -70,7 +74,8 @@ func compareExecutions(t *testing.T, q *analyze.Query) {
 	}
 }
 
-func compareMessages(t *testing.T, q *analyze.Query) {
+// compareMessages returns how many instances of nodes it has compared.
+func compareMessages(t *testing.T, q *analyze.Query) int {
 	t.Helper()
 	count := make(map[analyze.CommunicationInstance]int)
 	latencies, err := q.CommunicationLatency(t.Context(), func(some []analyze.CommunicationInstance) error {
@@ -91,7 +96,19 @@ func compareMessages(t *testing.T, q *analyze.Query) {
 			t.Errorf("%+v is about %s", m.CommunicationInstance, node)
 		}
 	}
-	err = q.Messages(t.Context(), func(some []analyze.DetailedMessage) error {
+	var wantNodes, gotNodes []analyze.NodeInstance
+	_, err = q.NodeLatency(t.Context(), analyze.LinkOptions{}, func(some []analyze.NodeInstance) error {
+		wantNodes = append(wantNodes, some...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := func(some []analyze.NodeInstance) error {
+		gotNodes = append(gotNodes, some...)
+		return nil
+	}
+	messages := func(some []analyze.DetailedMessage) error {
 		for _, m := range some {
 			if count[m.CommunicationInstance]--; count[m.CommunicationInstance] == 0 {
 				delete(count, m.CommunicationInstance)
@@ -106,11 +123,15 @@ func compareMessages(t *testing.T, q *analyze.Query) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
+	}
+	if err := q.Detailed(t.Context(), analyze.LinkOptions{}, analyze.Details{Messages: messages, Nodes: nodes}); err != nil {
 		t.Fatal(err)
 	}
 	if len(count) > 0 {
 		t.Errorf("messages differ: %v", count)
 	}
+	if !slices.Equal(gotNodes, wantNodes) {
+		t.Errorf("%d of nodes are not the %d of the latencies", len(gotNodes), len(wantNodes))
+	}
+	return len(gotNodes)
 }
