@@ -54,8 +54,11 @@ func (q *Query) Executions(ctx context.Context, each func([]DetailedExecution) e
 	}, func(worker int) error {
 		r := &readers[worker]
 		return turns.pass(worker, func() error {
-			for i := range r.read {
-				instances.add(r.read[i])
+			for _, read := range r.read {
+				for i := range read {
+					instances.add(read[i])
+				}
+				r.room = append(r.room, read[:0])
 			}
 			r.read = r.read[:0]
 			return instances.flush()
@@ -72,7 +75,26 @@ type detailedReader struct {
 	query     *Query
 	callbacks *system.Lookup[*system.Callback]
 	selected  selectedCallbacks
-	read      []DetailedExecution
+	// read are in pieces, whose memory is used again from room.
+	read, room [][]DetailedExecution
+}
+
+// next returns where the next execution is put.
+func (r *detailedReader) next() *DetailedExecution {
+	last := len(r.read) - 1
+	if last < 0 || len(r.read[last]) == cap(r.read[last]) {
+		var piece []DetailedExecution
+		if of := len(r.room) - 1; of >= 0 {
+			piece, r.room = r.room[of], r.room[:of]
+		} else {
+			piece = make([]DetailedExecution, 0, maxBatch)
+		}
+		r.read = append(r.read, piece)
+		last++
+	}
+	piece := &r.read[last]
+	*piece = (*piece)[:len(*piece)+1]
+	return &(*piece)[len(*piece)-1]
 }
 
 func (r *detailedReader) add(rows []detailedColumns, clock *clockCorrection) {
@@ -82,7 +104,8 @@ func (r *detailedReader) add(rows []detailedColumns, clock *clockCorrection) {
 		if c == nil || !r.selected.has(c) {
 			continue
 		}
-		e := DetailedExecution{
+		e := r.next()
+		*e = DetailedExecution{
 			Callback: c, TID: row.TID, Depth: row.Depth, Status: row.Status, Parts: row.parts(),
 			Preemptions: row.Preemptions, Migrations: row.Migrations, Overhead: row.Overhead,
 		}
@@ -95,6 +118,5 @@ func (r *detailedReader) add(rows []detailedColumns, clock *clockCorrection) {
 		case row.End.Valid:
 			e.End = trace.Some(begin)
 		}
-		r.read = append(r.read, e)
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxBatch is the most instances that are handed over at once.
-	maxBatch = 1 << 14
+	// maxBatch is the most instances that are handed over at once. So few stay in the processor's cache.
+	maxBatch = 1 << 11
 	// heldInstances is how many instances are held back between windows, to be put in order.
 	heldInstances = 1 << 16
 	// mostInstances bounds the instances in memory: of one execution there can be as many as somebody asks for.
