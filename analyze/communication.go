@@ -112,7 +112,7 @@ func (q *Query) scanPassages(ctx context.Context, add func(passage), flush func(
 
 // wantedPassages are the messages of the topics that are asked for.
 func (q *Query) wantedPassages() *wantedMessages {
-	wanted := &wantedMessages{publisher: every[*system.Publisher], subscription: every[*system.Subscription], apart: true}
+	wanted := &wantedMessages{publisher: every[*system.Publisher], subscription: every[*system.Subscription]}
 	if len(q.filter.Topics) > 0 {
 		wanted.topic = func(name string) bool { return matches(q.filter.Topics, name) }
 		wanted.publisher = remember(func(p *system.Publisher) bool { return wanted.topic(p.TopicName) })

@@ -15,10 +15,9 @@ type messageReader struct {
 	buffers       *system.Lookup[*system.Subscription]
 	wanted        *wantedMessages
 
-	enqueues   slab[enqueue]
-	departures slab[departure]
-	arrivals   slab[arrival]
+	enqueues slab[enqueue]
 	// Of timelines.
+	departures   slab[departure]
 	publications reusedMaker[Publication]
 	executions   reusedMaker[Execution]
 
@@ -38,8 +37,6 @@ type wantedMessages struct {
 	topic func(name string) bool
 	// whenever says that messages are wanted that passed before the time which is asked for, too.
 	whenever bool
-	// apart says that no message leads to those that it was made of: many are made at a time then.
-	apart bool
 }
 
 func newMessageReader(q *Query, wanted *wantedMessages) *messageReader {
@@ -65,18 +62,10 @@ func (r *messageReader) detailedDeparture(row *detailedDepartureColumns, dataset
 // departureNamed makes a departure of a publisher that, where no entity table has it, goes by these names. Without a
 // topic it is nil then.
 func (r *messageReader) departureNamed(row *departureColumns, dataset int, topic, node string) *departure {
-	if !r.wanted.apart {
-		d := new(departure)
-		if !r.setDeparture(d, row, dataset, topic, node) {
-			return nil
-		}
-		return d
-	}
-	d := r.departures.next()
+	d := new(departure)
 	if !r.setDeparture(d, row, dataset, topic, node) {
 		return nil
 	}
-	r.departures.used()
 	return d
 }
 
@@ -131,18 +120,10 @@ func (r *messageReader) detailedArrival(row *detailedArrivalColumns, dataset int
 // arrivalNamed makes an arrival at a subscription that, where no entity table has it, goes by these names. Without a
 // topic it is unknown then.
 func (r *messageReader) arrivalNamed(row *arrivalColumns, dataset int, topic, node string) *arrival {
-	if !r.wanted.apart {
-		a := new(arrival)
-		if !r.setArrival(a, row, dataset, topic, node) {
-			return nil
-		}
-		return a
-	}
-	a := r.arrivals.next()
+	a := new(arrival)
 	if !r.setArrival(a, row, dataset, topic, node) {
 		return nil
 	}
-	r.arrivals.used()
 	return a
 }
 
