@@ -19,8 +19,10 @@ const placesAtOnce = 1 << 10
 // remembered is how long entities are known that have ended: records are read, and scans are over, within seconds.
 const (
 	remembered = 30 * time.Second
-	// forgetInterval is how often it is looked for such.
+	// forgetInterval is how often it is looked for such at most.
 	forgetInterval = 5 * time.Second
+	// fewEvents is after how many events it is looked for them at least, where few entities are known.
+	fewEvents = placesAtOnce / 4
 )
 
 // errNoRoom: more entities are made than are remembered.
@@ -31,6 +33,7 @@ type room struct {
 	meter    Meter // nil bounds nothing
 	taken    int
 	forgotAt int64 // when it was last looked for entities that had ended
+	events   int   // how many might have made some known since then
 }
 
 // Limit lets a meter bound how many entities the graph knows. What is made beyond stays unknown.
@@ -55,14 +58,18 @@ func (g *Graph) Release() {
 
 // mayGrow reports whether one more entity may become known. Those that ended long ago make room.
 func (g *Graph) mayGrow() bool {
-	if g.room.meter == nil || g.places() < g.room.taken {
+	if g.room.meter == nil {
 		return true
 	}
-	if g.lastEvent >= g.room.forgotAt+forgetInterval.Nanoseconds() { // looking at all takes a while
-		g.room.forgotAt = g.lastEvent
+	g.room.events++
+	places := g.places()
+	isFull := places >= g.room.taken
+	// Looking at all takes a while. An address that is used again and again is one place, and has several entities.
+	if isDue := isFull || g.room.events >= max(fewEvents, places/4); isDue && g.lastEvent >= g.room.forgotAt+forgetInterval.Nanoseconds() {
+		g.room.forgotAt, g.room.events = g.lastEvent, 0
 		g.forgetEnded(g.lastEvent - remembered.Nanoseconds())
 	}
-	if g.places() < g.room.taken/2 { // else it would have to be done again soon
+	if !isFull || g.places() < g.room.taken/2 { // else it would have to be done again soon
 		return true
 	}
 	if g.room.meter.Take(placesAtOnce) != nil {

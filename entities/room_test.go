@@ -55,6 +55,28 @@ func TestEntitiesAreBounded(t *testing.T) {
 	}
 }
 
+// TestFewEntitiesAreForgotten: where entities come and go at addresses that are used again, there are few places, and of
+// those that ended long ago none is known nevertheless.
+func TestFewEntitiesAreForgotten(t *testing.T) {
+	left := places(placesAtOnce)
+	g := New(trace.ProcessKey{PID: 7})
+	g.Limit(&left)
+	const step, addresses = int64(remembered) / 50, 200
+	for i := range int64(5000) {
+		node, at := uint64(0x1000+64*(i%addresses)), (i+1)*step
+		g.Init(InitEvent{Event: abi.EventRclNodeInit, Time: at, Arguments: [6]uint64{node, 1}, String1: "goes", String2: "/"})
+		g.End(abi.EventRclNodeFini, trace.Address(node), at+step/2)
+		g.Rows(false)
+		known := 0
+		for _, nodes := range g.nodes.lives {
+			known += len(nodes)
+		}
+		if most := 50 + fewEvents; known > most+1 {
+			t.Fatalf("%d nodes are known after %d, at most %d", known, i, most)
+		}
+	}
+}
+
 // TestEntitiesThatEndedMakeRoom: however many entities come and go, the places are enough. Those that live, and those
 // that ended just now, are known.
 func TestEntitiesThatEndedMakeRoom(t *testing.T) {
