@@ -55,8 +55,8 @@ func TestEntitiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestFewEntitiesAreForgotten: where entities come and go at addresses that are used again, there are few places, and of
-// those that ended long ago none is known nevertheless.
+// TestFewEntitiesAreForgotten: where entities come and go at addresses that are used again, there are few places, and
+// of those that ended long ago none is known nevertheless.
 func TestFewEntitiesAreForgotten(t *testing.T) {
 	left := places(placesAtOnce)
 	g := New(trace.ProcessKey{PID: 7})

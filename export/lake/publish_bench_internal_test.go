@@ -11,13 +11,13 @@ import (
 	"github.com/caret-bpf/caret-bpf/trace/tracetest"
 )
 
-// benchCallbacks are as many as have several row groups.
+// benchCallbacks are as many as have several batches and segments.
 const benchCallbacks = 500_000
 
-// BenchmarkPublish measures rows that are published, in a second, and the processor time that a row takes. Those are the
-// rows of all tables but recording: of each execution one, of each message and subscription one, and of each output of a
-// node one. The time is that of all of Publish: reading, joining, writing and syncing. Garbage is collected as seldom as
-// the command does.
+// BenchmarkPublish measures rows that are published, in a second, and the processor time that a row takes. Those are
+// the rows of all tables but recording: of each execution one, of each message and subscription one, and of each output
+// of a node one. The time is that of all of Publish: reading, joining, writing and syncing. Garbage is collected as
+// seldom as the command does.
 func BenchmarkPublish(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	dir := filepath.Join(b.TempDir(), "rec")
