@@ -33,6 +33,12 @@ func BenchmarkSegmentWriter(b *testing.B) {
 	b.Run(trace.TablePublish, func(b *testing.B) { compareWriters[libraryPublish](b, rows.Publishes) })
 }
 
+// TestLibraryHasTheSameColumns: benchmarks are not run with every change.
+func TestLibraryHasTheSameColumns(t *testing.T) {
+	librarySchema[trace.Callback, libraryCallback](t)
+	librarySchema[trace.Publish, libraryPublish](t)
+}
+
 func compareWriters[L, T any](b *testing.B, rows []T) {
 	schema := librarySchema[T, L](b)
 	theirs := libraryRows[L](rows)
@@ -89,14 +95,17 @@ func processorTime(b *testing.B) int64 {
 
 // librarySchema is the table's schema, with its encodings. The library's struct has to have the same columns: of what
 // its tags cannot say, the encoding of a pointer's values, the schema tells it.
-func librarySchema[T, L any](b *testing.B) *parquet.Schema {
-	b.Helper()
+func librarySchema[T, L any](tb testing.TB) *parquet.Schema {
+	tb.Helper()
 	types := map[trace.ColumnType]reflect.Type{
 		trace.TypeBool: reflect.TypeFor[bool](), trace.TypeInt32: reflect.TypeFor[int32](), trace.TypeInt64: reflect.TypeFor[int64](),
 		trace.TypeString: reflect.TypeFor[string](),
 	}
 	columns, row := trace.TableOf[T]().Columns, reflect.TypeFor[L]()
 	fields := make([]reflect.StructField, len(columns))
+	if row.NumField() != len(columns) {
+		tb.Fatalf("%v has %d fields, the table %d columns", row, row.NumField(), len(columns))
+	}
 	for i := range columns {
 		c := &columns[i]
 		tag := c.Name
@@ -104,7 +113,7 @@ func librarySchema[T, L any](b *testing.B) *parquet.Schema {
 			tag += ",optional"
 		}
 		if name, _, _ := strings.Cut(row.Field(i).Tag.Get("parquet"), ","); name != c.Name {
-			b.Fatalf("field %d of %v is %q, want %q", i, row, name, c.Name)
+			tb.Fatalf("field %d of %v is %q, want %q", i, row, name, c.Name)
 		}
 		switch c.Encoding {
 		case trace.EncodingDictionary:
@@ -181,6 +190,12 @@ type libraryCallback struct {
 	Provenance                   string `parquet:"provenance,dict"`
 	Overhead                     *int64 `parquet:"overhead,optional"`
 	EndCPU                       *int32 `parquet:"end_cpu,optional,dict"`
+	CPUTime                      *int64 `parquet:"cpu_time,optional"`
+	PreemptedTime                *int64 `parquet:"preempted_time,optional"`
+	BlockedTime                  *int64 `parquet:"blocked_time,optional"`
+	WakeupLatency                *int64 `parquet:"wakeup_latency,optional"`
+	Preemptions                  *int32 `parquet:"preemptions,optional,dict"`
+	Migrations                   *int32 `parquet:"migrations,optional,dict"`
 }
 
 type libraryPublish struct {
