@@ -87,6 +87,21 @@ func (r *offCPUReader) close() {
 	}
 }
 
+// nextEnd is when the earliest of the times ended that come next, one of each dataset. It is false if there is none.
+func (r *offCPUReader) nextEnd() (end int64, more bool) {
+	for _, s := range r.sources {
+		if s.waiting == nil {
+			if row, any := s.next(); any {
+				s.waiting = &row
+			}
+		}
+		if s.waiting != nil && (!more || s.waiting.in < end) {
+			end, more = s.waiting.in, true
+		}
+	}
+	return end, more
+}
+
 // readUntil passes on the times that ended until an instant, and some more.
 func (r *offCPUReader) readUntil(until int64, each func(*timeOffCPU)) {
 	for _, s := range r.sources {

@@ -10,8 +10,7 @@ import (
 
 // threadPasts is what all threads have done, as far as it was read.
 type threadPasts struct {
-	seen      func(*timeOffCPU) // gets every time off the CPU when it is read; may be nil
-	published []int64           // by the publication's number, less 1
+	published []int64 // by the publication's number, less 1
 	off       *offCPUReader
 	lost      []lostSpan // of times off the CPU, one after the other
 	threads   map[threadOf]*threadPast
@@ -74,18 +73,18 @@ func (p *threadPasts) begin(w *TimelineWindow) (last int64, any bool) {
 	if last == noTime {
 		return last, false
 	}
-	p.off.readUntil(max(last, lastEnd(w, last+keptPast)), func(row *timeOffCPU) {
-		if p.seen != nil {
-			p.seen(row)
-		}
-		past := p.of(row.thread)
-		if row.within {
-			past.within = append(past.within, row.offCPU)
-		} else {
-			past.off = append(past.off, row.offCPU)
-		}
-	})
+	p.off.readUntil(max(last, lastEnd(w, last+keptPast)), p.add)
 	return last, true
+}
+
+// add adds a time off the CPU.
+func (p *threadPasts) add(row *timeOffCPU) {
+	past := p.of(row.thread)
+	if row.within {
+		past.within = append(past.within, row.offCPU)
+	} else {
+		past.off = append(past.off, row.offCPU)
+	}
 }
 
 // lastEnd is the latest end of an execution in a window, of those until an instant. What happened in executions is told

@@ -34,10 +34,11 @@ type ThreadState struct {
 }
 
 // ThreadStates passes on what threads did, wherever that is known: each time off the CPU, the instant at which the
-// thread was back, of one nanosecond, and what lies between in callbacks whose times off the CPU add up to their parts.
-// The last are longer than the instants with which they begin; those instants are passed on, too. Of a time in which
-// records were lost it is not known that a thread ran. None runs that comes later and begins before the instant that is
-// passed on with each batch. They belong to no node and no topic: where those are asked for there is none.
+// thread was back, of one nanosecond, and what lies between in callbacks whose times off the CPU add up to their parts
+// and that took a minute at most. The last are longer than the instants with which they begin; those instants are passed
+// on, too. Of a time in which records were lost it is not known that a thread ran. None runs that comes later and begins
+// before the instant that is passed on with each batch, whose memory is used again. They belong to no node and no topic:
+// where those are asked for there is none.
 func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState, complete int64) error) error {
 	if q.filter.isOfNames() {
 		return nil
@@ -47,54 +48,62 @@ func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState
 		return err
 	}
 	defer pasts.off.close()
-	r := &threadStates{query: q, each: each, complete: math.MinInt64}
-	pasts.seen = r.offCPU
+	r := &threadStates{query: q, pasts: pasts, each: each, read: math.MinInt64, complete: math.MinInt64}
 	err = q.Timeline(ctx, func(w *TimelineWindow) error {
-		last, any := pasts.begin(w)
-		if !any {
-			return pasts.off.err
-		}
-		for i, e := range w.Executions {
-			if i%passedExecutions == 0 {
-				if err := r.pass(e.At()); err != nil {
-					return err
-				}
+		for _, e := range w.Executions {
+			until := e.At()
+			known := r.mayRun(e)
+			if known {
+				until = e.End.Value
 			}
-			r.execution(e, pasts)
+			if err := r.readUntil(e.At(), until); err != nil {
+				return err
+			}
+			if known {
+				r.execution(e)
+			}
 		}
-		for _, past := range pasts.threads {
-			past.prune(last - keptPast)
-		}
-		return cmp.Or(pasts.off.err, r.pass(last))
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	pasts.off.readUntil(math.MaxInt64-lateRows, r.rest)
-	return cmp.Or(pasts.off.err, r.err, r.pass(math.MaxInt64))
+	return cmp.Or(r.readUntil(math.MaxInt64, math.MaxInt64-lateRows), r.pass(math.MaxInt64))
 }
 
 // threadStates gathers what ThreadStates passes on.
 type threadStates struct {
 	query  *Query
+	pasts  *threadPasts
 	each   func([]ThreadState, int64) error
 	states []ThreadState
-	// complete is the instant that was passed on last.
-	complete int64
-	err      error
+	// read is until when times off the CPU were read, complete the instant that was passed on last.
+	read, complete int64
 }
 
-// passedExecutions is after how many callbacks states are passed on.
-const passedExecutions = 1 << 12
+// statesAtOnce is how many states are passed on at a time, about.
+const statesAtOnce = 1 << 14
 
-// restStates is how many states are passed on at a time when no callback comes any more.
-const restStates = 1 << 16
-
-// rest is offCPU for what comes behind the last callback. It is not in the order of time: little of it waits.
-func (r *threadStates) rest(row *timeOffCPU) {
-	r.offCPU(row)
-	if len(r.states) >= restStates && r.err == nil {
-		r.err = r.pass(row.in - lateRows)
+// readUntil reads the times off the CPU that ended until an instant. No execution that comes now began before at: what
+// is complete by then is passed on meanwhile, so that little is in memory where callbacks are seldom.
+func (r *threadStates) readUntil(at, until int64) error {
+	off := r.pasts.off
+	for {
+		if len(r.states) >= statesAtOnce {
+			if err := r.pass(min(at, r.read)); err != nil {
+				return err
+			}
+		}
+		next, more := off.nextEnd()
+		if !more || next > until+lateRows {
+			r.read = max(r.read, until)
+			return off.err
+		}
+		r.read = max(r.read, min(next, math.MaxInt64-lateRows))
+		off.readUntil(r.read, func(row *timeOffCPU) {
+			r.offCPU(row)
+			r.pasts.add(row)
+		})
 	}
 }
 
@@ -102,6 +111,9 @@ func (r *threadStates) pass(complete int64) error {
 	r.complete = max(r.complete, complete)
 	err := r.each(r.states, r.complete)
 	r.states = r.states[:0]
+	for _, past := range r.pasts.threads {
+		past.prune(r.complete)
+	}
 	return err
 }
 
@@ -134,14 +146,17 @@ func (r *threadStates) offCPU(row *timeOffCPU) {
 	r.add(&s)
 }
 
-// execution tells when the thread of a callback ran.
-func (r *threadStates) execution(e *Execution, pasts *threadPasts) {
-	if e.Status != trace.CallbackComplete || !e.Start.Valid || !e.End.Valid || !e.Parts.Valid || pasts.isLost(e.Start.Value, e.End.Value) {
-		return
-	}
+// mayRun reports whether it may be known when the thread of a callback ran.
+func (r *threadStates) mayRun(e *Execution) bool {
+	return e.Status == trace.CallbackComplete && e.Start.Valid && e.End.Valid && e.Parts.Valid &&
+		e.Start.Value <= e.End.Value && e.End.Value-e.Start.Value <= keptPast && !r.pasts.isLost(e.Start.Value, e.End.Value)
+}
+
+// execution tells when the thread of a callback ran, if that is known.
+func (r *threadStates) execution(e *Execution) {
 	thread := threadOf{e.Callback.Node.Process, e.TID}
 	s := ThreadState{ProcessKey: thread.process, TID: thread.tid, Activity: ThreadRunning, From: e.Start.Value, CPU: e.CPU}
-	times, known := pasts.of(thread).timesIn(e)
+	times, known := r.pasts.of(thread).timesIn(e)
 	if !known {
 		return
 	}

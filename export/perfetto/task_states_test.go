@@ -118,6 +118,11 @@ func TestTaskStates(t *testing.T) {
 			times:     []trace.Sched{before},
 			want:      []string{"1-4 sleeping", "4-5 runnable", "5-6 running on 1", "6- unknown"},
 		},
+		"in a callback of more than a minute": {
+			callbacks: []trace.Callback{parted(ran(1, 0x13, 10, 60_000_000_011, complete, 0), 60_000_000_001, 0, 0, 0), parted(ran(1, 0x13, 60_000_000_020, 120_000_000_020, complete, 0), 60_000_000_000, 0, 0, 0)},
+			times:     []trace.Sched{before},
+			want:      []string{"1-4 sleeping", "4-5 runnable", "5-6 running on 1", "6-60000000020 unknown", "60000000020-120000000020 running on 1", "120000000020- unknown"},
+		},
 		"in callbacks within another": {
 			callbacks: []trace.Callback{parted(ran(1, 0x24, 20, 30, complete, 1), 10, 0, 0, 0), parted(ran(1, 0x13, 10, 50, complete, 0), 40, 0, 0, 0)},
 			times:     []trace.Sched{before},
