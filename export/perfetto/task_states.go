@@ -25,6 +25,8 @@ type taskStates struct {
 	ends    runEnds
 	tasks   map[int32]*task // by thread ID
 	cpus    map[int32]*task // which runs there, as far as is known
+	// later is by CPU when the last one gets it that was to get it together with others.
+	later map[int32]int64
 }
 
 // task is what Perfetto knows of a thread.
@@ -81,7 +83,7 @@ func (e *runEnds) Pop() any {
 }
 
 func newTaskStates(d *drawing) *taskStates {
-	return &taskStates{drawing: d, tasks: make(map[int32]*task), cpus: make(map[int32]*task)}
+	return &taskStates{drawing: d, tasks: make(map[int32]*task), cpus: make(map[int32]*task), later: make(map[int32]int64)}
 }
 
 // mostCPUs is how many Perfetto can tell apart.
@@ -166,8 +168,9 @@ func (t *taskStates) begin(s *analyze.ThreadState) (later analyze.ThreadState, a
 		}
 		if other := t.cpus[s.CPU]; other != nil && other.changed == s.From {
 			later = *s
-			later.From++
+			later.From = max(s.From, t.later[s.CPU]) + 1
 			later.Until = max(later.Until, later.From+1)
+			t.later[s.CPU] = later.From
 			return later, true
 		} else if other != nil {
 			// The dataset contradicts itself, or its clock is coarse. The other one did not run here any more.

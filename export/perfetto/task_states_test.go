@@ -220,6 +220,30 @@ func TestNoTaskStates(t *testing.T) {
 	}
 }
 
+// However many threads get a CPU at one time, as a damaged dataset may have it, they get it one after the other: each is
+// told how much later at once.
+func TestManyTasksAtOneTime(t *testing.T) {
+	const threads = 3000
+	rows := system()
+	for tid := range int32(threads) {
+		rows.Scheds = append(rows.Scheds, off(1+tid, 10, 0, 20, 1, 2))
+	}
+	decoded, _ := export(t, rows, analyze.Filter{}, perfetto.Options{TaskStates: true})
+	if err := decoded.CheckTasks(); err != nil {
+		t.Error(err)
+	}
+	runs, last := 0, int64(0)
+	for _, c := range decoded.CPUs {
+		if c.TID != 0 {
+			runs++
+			last = max(last, c.From-begin)
+		}
+	}
+	if runs != threads || last != 20+threads-1 {
+		t.Errorf("%d threads get the CPU until %d", runs, last)
+	}
+}
+
 // randomScheduling is what threads of several processes might have done by a clock that is coarse, and by a dataset
 // that contradicts itself.
 func randomScheduling(random *rand.Rand) *trace.Batch {
