@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -459,6 +460,39 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(there, "f")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory above one that cannot be made is left: %v", err)
+	}
+}
+
+// replaced is a context that is interrupted when it is asked first whether it is, and then has another directory at
+// the path of the trace.
+type replaced struct {
+	context.Context
+	once    sync.Once
+	replace func()
+}
+
+func (r *replaced) Err() error {
+	r.once.Do(r.replace)
+	return r.Context.Err()
+}
+
+// A directory that others have put where the trace was is left to them.
+func TestReplacedFolder(t *testing.T) {
+	d := dataset(t, tracetest.Synthetic(100))
+	above := filepath.Join(t.TempDir(), "above")
+	dir := filepath.Join(above, "trace")
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	_, err := ctf.Write(&replaced{Context: ctx, replace: func() {
+		if err := errors.Join(os.Rename(above, above+"-moved"), os.MkdirAll(dir, 0o750)); err != nil {
+			t.Error(err)
+		}
+	}}, dir, d, ctf.Options{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the directory of others is gone: %v", err)
 	}
 }
 

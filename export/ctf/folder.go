@@ -18,12 +18,35 @@ var ErrExists = errors.New("there is something already: name a directory that is
 
 // folder is the directory of a trace, which is being written.
 type folder struct {
-	path  string
-	above []string // the directories that were made for it to be in, each in the one before
-	root  *os.Root
-	as    *identity.Identity
-	files []*os.File
-	bytes int64
+	path   string
+	itself madeDirectory
+	above  []madeDirectory // those that were made for it to be in, each in the one before
+	root   *os.Root
+	as     *identity.Identity
+	files  []*os.File
+	bytes  int64
+}
+
+// madeDirectory is one that was made, so that no other is removed that is at its path by now.
+type madeDirectory struct {
+	path string
+	is   os.FileInfo
+}
+
+func makeDirectory(path string) (madeDirectory, error) {
+	if err := os.Mkdir(path, 0o750); err != nil {
+		return madeDirectory{}, err
+	}
+	is, err := os.Lstat(path)
+	return madeDirectory{path, is}, err
+}
+
+// remove removes it if it is still there. It fails if there is something in it.
+func (d madeDirectory) remove() error {
+	if there, err := os.Lstat(d.path); err != nil || !os.SameFile(there, d.is) {
+		return nil
+	}
+	return os.Remove(d.path)
 }
 
 // makeFolder makes the directory, with those that it is to be in.
@@ -39,7 +62,7 @@ func makeFolder(path string, as *identity.Identity) (*folder, error) {
 		if err = f.makeAbove(); err != nil {
 			return err
 		}
-		if err = os.Mkdir(path, 0o750); errors.Is(err, os.ErrExist) {
+		if f.itself, err = makeDirectory(path); errors.Is(err, os.ErrExist) {
 			return ErrExists
 		} else if err != nil {
 			return err
@@ -66,9 +89,9 @@ func (f *folder) makeAbove() error {
 		missing = append(missing, dir)
 	}
 	for _, dir := range slices.Backward(missing) {
-		err := os.Mkdir(dir, 0o750)
+		made, err := makeDirectory(dir)
 		if err == nil {
-			f.above = append(f.above, dir)
+			f.above = append(f.above, made)
 			continue
 		}
 		// Somebody else may have made it meanwhile.
@@ -82,7 +105,7 @@ func (f *folder) makeAbove() error {
 // removeAbove removes the directories that were made for the trace, but those in which there is something by now.
 func (f *folder) removeAbove() {
 	for _, dir := range slices.Backward(f.above) {
-		if os.Remove(dir) != nil {
+		if dir.remove() != nil {
 			return
 		}
 	}
@@ -147,7 +170,7 @@ func (f *folder) close(err error) error {
 			for _, file := range f.files {
 				err = errors.Join(err, f.root.Remove(filepath.Base(file.Name())))
 			}
-			if err = errors.Join(err, os.Remove(f.path)); err == nil {
+			if err = errors.Join(err, f.itself.remove()); err == nil {
 				f.removeAbove()
 			}
 			return err
