@@ -602,3 +602,16 @@ func TestTheOutputFails(t *testing.T) {
 		}
 	}
 }
+
+// However many times off the CPU a damaged dataset has of a thread at once, each has a track of its own soon.
+func TestManyAtOnce(t *testing.T) {
+	const times = 200_000
+	rows := system()
+	for i := range int64(times) {
+		rows.Scheds = append(rows.Scheds, off(1, 10+i, 0, 10+times+i, 1, 1))
+	}
+	_, summary := export(t, rows, analyze.Filter{}, perfetto.Options{})
+	if summary.TimesOffCPU != times {
+		t.Errorf("%+v", summary)
+	}
+}

@@ -71,7 +71,7 @@ func (t *thread) closeTo(left int, d *drawing) {
 		t.last = max(t.last, end)
 		d.end(t.track, end)
 		if top.onNode != nil {
-			top.onNode.until = end
+			top.onNode.takeUntil(end)
 			d.end(top.onNode.uuid, end)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -63,11 +64,15 @@ type lanes struct {
 	name   string
 	parent uint64
 	all    []*lane
+	// ends is a tree by which the first free lane of many is found: each of the second half is up to when a lane is taken,
+	// and each of the first half, at i, is the earlier of those at 2*i and 2*i+1.
+	ends []int64
 }
 
 type lane struct {
-	uuid  uint64
-	until int64 // up to when it is taken
+	uuid uint64
+	of   *lanes
+	at   int // in all of them
 }
 
 // forever is the end of what has not ended yet.
@@ -75,15 +80,45 @@ const forever = math.MaxInt64
 
 // free returns a lane for something that begins then, taken until its end.
 func (l *lanes) free(t *tracks, begin, end int64) *lane {
-	for _, lane := range l.all {
-		if lane.until <= begin {
-			lane.until = end
-			return lane
+	at := 1
+	if len(l.ends) == 0 || l.ends[at] > begin {
+		l.all = append(l.all, &lane{t.describe(l.name, l.parent), l, len(l.all)})
+		l.grow()
+		at = len(l.ends)/2 + len(l.all) - 1
+	}
+	for at < len(l.ends)/2 {
+		if at *= 2; l.ends[at] > begin {
+			at++
 		}
 	}
-	added := &lane{uuid: t.describe(l.name, l.parent), until: end}
-	l.all = append(l.all, added)
-	return added
+	taken := l.all[at-len(l.ends)/2]
+	taken.takeUntil(end)
+	return taken
+}
+
+// takeUntil says up to when a lane is taken.
+func (l *lane) takeUntil(end int64) {
+	ends := l.of.ends
+	at := len(ends)/2 + l.at
+	ends[at] = end
+	for at /= 2; at > 0; at /= 2 {
+		ends[at] = min(ends[2*at], ends[2*at+1])
+	}
+}
+
+// grow makes room in the tree for each lane. What is for lanes that there are not is never free.
+func (l *lanes) grow() {
+	half := len(l.ends) / 2
+	if len(l.all) <= half {
+		return
+	}
+	ends := l.ends[half:]
+	half = max(1, 2*half)
+	l.ends = slices.Repeat([]int64{forever}, 2*half)
+	copy(l.ends[half:], ends)
+	for i := half - 1; i > 0; i-- {
+		l.ends[i] = min(l.ends[2*i], l.ends[2*i+1])
+	}
 }
 
 // threadLanes are the lanes of each thread for something that it does.
