@@ -36,9 +36,10 @@ type ThreadState struct {
 // ThreadStates passes on what threads did, wherever that is known: each time off the CPU, the instant at which the
 // thread was back, of one nanosecond, and what lies between in callbacks whose times off the CPU add up to their parts
 // and that took a minute at most. The last are longer than the instants with which they begin; those instants are passed
-// on, too. Of a time in which records were lost it is not known that a thread ran. None runs that comes later and begins
-// before the instant that is passed on with each batch, whose memory is used again. They belong to no node and no topic:
-// where those are asked for there is none.
+// on, too. Of a time in which records were lost it is not known that a thread ran. Of callbacks that overlap on a thread
+// the one that begins first tells of it, if that is known. None runs that comes later and begins before the instant that
+// is passed on with each batch, whose memory is used again. They belong to no node and no topic: where those are asked
+// for there is none.
 func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState, complete int64) error) error {
 	if q.filter.isOfNames() {
 		return nil
@@ -48,7 +49,7 @@ func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState
 		return err
 	}
 	defer pasts.off.close()
-	r := &threadStates{query: q, pasts: pasts, each: each, read: math.MinInt64, complete: math.MinInt64}
+	r := &threadStates{query: q, pasts: pasts, each: each, read: math.MinInt64, complete: math.MinInt64, told: make(map[threadOf]int64)}
 	err = q.Timeline(ctx, func(w *TimelineWindow) error {
 		for _, e := range w.Executions {
 			until := e.At()
@@ -79,6 +80,8 @@ type threadStates struct {
 	states []ThreadState
 	// read is until when times off the CPU were read, complete the instant that was passed on last.
 	read, complete int64
+	// told is until when callbacks have told what a thread did.
+	told map[threadOf]int64
 }
 
 // statesAtOnce is how many states are passed on at a time, about.
@@ -155,11 +158,15 @@ func (r *threadStates) mayRun(e *Execution) bool {
 // execution tells when the thread of a callback ran, if that is known.
 func (r *threadStates) execution(e *Execution) {
 	thread := threadOf{e.Callback.Node.Process, e.TID}
+	if until, any := r.told[thread]; any && e.Start.Value < until {
+		return
+	}
 	s := ThreadState{ProcessKey: thread.process, TID: thread.tid, Activity: ThreadRunning, From: e.Start.Value, CPU: e.CPU}
 	times, known := r.pasts.of(thread).timesIn(e)
 	if !known {
 		return
 	}
+	r.told[thread] = e.End.Value
 	for _, o := range times {
 		s.Until = o.out
 		r.add(&s)

@@ -89,3 +89,28 @@ func TestThreadStatesOfSeveral(t *testing.T) {
 		t.Errorf("%v, want %d of each: %v", told, 2*times, err)
 	}
 }
+
+// What a thread did in callbacks is told once, however many of them a dataset has at a time.
+func TestThreadStatesOfOverlappingCallbacks(t *testing.T) {
+	s := newRecording(t)
+	n := s.node("/n")
+	timer := s.timer(n, 1000)
+	const callbacks = 20
+	for i := range int64(callbacks) {
+		s.parted(n, timer, 10_000+i, analyze.Parts{CPUTime: 90, PreemptedTime: 10}, 1, 0)
+	}
+	s.rows.Scheds = []trace.Sched{{ProcessKey: n.key, Kind: trace.SchedPreempted, SchedOutTimestamp: 10_040, SchedInTimestamp: 10_050, Priority: 120}}
+	s.write()
+	spent := make(map[analyze.ThreadActivity]int64)
+	if err := newQuery(t, analyze.Filter{}, tracetest.Open(t, s.dir)).ThreadStates(t.Context(), func(states []analyze.ThreadState, _ int64) error {
+		for _, state := range states {
+			spent[state.Activity] += state.Until - state.From
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if spent[analyze.ThreadRunning] != 90+1 || spent[analyze.ThreadRunnable] != 10 {
+		t.Errorf("%v", spent)
+	}
+}
