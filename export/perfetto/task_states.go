@@ -21,7 +21,7 @@ import (
 // written: states are written in that order, and what Perfetto makes of them is kept here.
 type taskStates struct {
 	*drawing
-	pending [][]analyze.ThreadState // some lists, none empty, each in order
+	pending pendingStates
 	ends    runEnds
 	tasks   map[int32]*task // by thread ID
 	cpus    map[int32]*task // which runs there, as far as is known
@@ -58,6 +58,27 @@ func rank(s *analyze.ThreadState) int {
 type runEnd struct {
 	at  int64
 	tid int32
+}
+
+// pendingStates are lists, none empty, each in order. It is a heap: the first state of all comes first.
+type pendingStates [][]analyze.ThreadState
+
+func (p pendingStates) Len() int { return len(p) }
+
+func (p pendingStates) Less(i, j int) bool { return inOrder(&p[i][0], &p[j][0]) < 0 }
+
+func (p pendingStates) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+
+// Push and Pop are for package heap.
+func (p *pendingStates) Push(x any) { *p = append(*p, x.([]analyze.ThreadState)) }
+
+// Pop removes the last.
+func (p *pendingStates) Pop() any {
+	last := len(*p) - 1
+	x := (*p)[last]
+	(*p)[last] = nil
+	*p = (*p)[:last]
+	return x
 }
 
 // runEnds is a heap.
@@ -113,7 +134,7 @@ func (t *taskStates) keep(states []analyze.ThreadState) {
 		return
 	}
 	slices.SortFunc(states, func(a, b analyze.ThreadState) int { return inOrder(&a, &b) })
-	t.pending = append(t.pending, states)
+	heap.Push(&t.pending, states)
 }
 
 // next takes the first state that begins before an instant.
@@ -121,17 +142,13 @@ func (t *taskStates) next(before int64) (s analyze.ThreadState, any bool) {
 	if len(t.pending) == 0 {
 		return s, false
 	}
-	first := 0
-	for i := range t.pending {
-		if inOrder(&t.pending[i][0], &t.pending[first][0]) < 0 {
-			first = i
-		}
-	}
-	if s = t.pending[first][0]; s.From >= before {
+	if s = t.pending[0][0]; s.From >= before {
 		return s, false
 	}
-	if t.pending[first] = t.pending[first][1:]; len(t.pending[first]) == 0 {
-		t.pending = slices.Delete(t.pending, first, first+1)
+	if t.pending[0] = t.pending[0][1:]; len(t.pending[0]) == 0 {
+		heap.Pop(&t.pending)
+	} else {
+		heap.Fix(&t.pending, 0)
 	}
 	return s, true
 }
@@ -168,7 +185,7 @@ func (t *taskStates) begin(s *analyze.ThreadState) (later analyze.ThreadState, a
 		}
 		if other := t.cpus[s.CPU]; other != nil && other.changed == s.From {
 			later = *s
-			later.From = max(s.From, t.later[s.CPU]) + 1
+			later.From = min(max(s.From, t.later[s.CPU]), math.MaxInt64-1) + 1
 			later.Until = max(later.Until, later.From+1)
 			t.later[s.CPU] = later.From
 			return later, true

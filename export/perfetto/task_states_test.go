@@ -223,7 +223,7 @@ func TestNoTaskStates(t *testing.T) {
 // However many threads get a CPU at one time, as a damaged dataset may have it, they get it one after the other: each is
 // told how much later at once.
 func TestManyTasksAtOneTime(t *testing.T) {
-	const threads = 3000
+	const threads = 20_000
 	rows := system()
 	for tid := range int32(threads) {
 		rows.Scheds = append(rows.Scheds, off(1+tid, 10, 0, 20, 1, 2))
