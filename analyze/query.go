@@ -26,8 +26,8 @@ type Filter struct {
 	From, To trace.Optional[int64]
 }
 
-// Query is a question to one or several datasets, which are taken for one system.
-// The memory of the batches that its methods pass on is used again: who keeps rows or instances copies them.
+// Query is a question to one or several datasets, which are taken for one system. The memory of the batches that its
+// methods pass on is used again: who keeps rows or instances copies them.
 type Query struct {
 	// Warnings say what the answers lack: damaged segments, what could not be linked.
 	Warnings []string

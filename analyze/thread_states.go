@@ -35,11 +35,11 @@ type ThreadState struct {
 
 // ThreadStates passes on what threads did, wherever that is known: each time off the CPU, the instant at which the
 // thread was back, of one nanosecond, and what lies between in callbacks whose times off the CPU add up to their parts
-// and that took a minute at most. The last are longer than the instants with which they begin; those instants are passed
-// on, too. Of a time in which records were lost it is not known that a thread ran. Of callbacks that overlap on a thread
-// the one that begins first tells of it, if that is known. None runs that comes later and begins before the instant that
-// is passed on with each batch, whose memory is used again. They belong to no node and no topic: where those are asked
-// for there is none.
+// and that took a minute at most. The last are longer than the instants with which they begin; those instants are
+// passed on, too. Of a time in which records were lost it is not known that a thread ran. Of callbacks that overlap on
+// a thread the one that begins first tells of it, if that is known. None runs that comes later and begins before the
+// instant that is passed on with each batch, whose memory is used again. They belong to no node and no topic: where
+// those are asked for there is none.
 func (q *Query) ThreadStates(ctx context.Context, each func(states []ThreadState, complete int64) error) error {
 	if q.filter.isOfNames() {
 		return nil
