@@ -163,8 +163,9 @@ func isOurs(err error) bool {
 	return errors.As(err, &local) || errors.Is(err, ErrManifest) || errors.Is(err, errChanged)
 }
 
-// passingCodes are those of refusals that may not come again, whatever their status is.
-var passingCodes = []string{"RequestTimeout", "IncompleteBody", "BadDigest", "ExpiredToken", "ExpiredTokenException", "OperationAborted", "ConditionalRequestConflict"}
+// passingCodes are those of refusals that may not come again, whatever their status is. An object that was put anew
+// between two requests of one reading fails the client's precondition.
+var passingCodes = []string{minio.PreconditionFailed, "RequestTimeout", "IncompleteBody", "BadDigest", "ExpiredToken", "ExpiredTokenException", "OperationAborted", "ConditionalRequestConflict"}
 
 // isFinal tells of an answer that will be the same next time.
 func isFinal(err error) bool {

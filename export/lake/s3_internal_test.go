@@ -175,8 +175,8 @@ type objects struct {
 	of   map[string][]byte
 	hash map[string]string
 	puts int
-	// meanwhile is called before a put is looked at.
-	meanwhile func()
+	// meanwhile is called before a put is looked at, and afterwards when something was read.
+	meanwhile, afterwards func()
 }
 
 func (o *objects) answer(w http.ResponseWriter, r *http.Request) {
@@ -207,6 +207,13 @@ func (o *objects) answer(w http.ResponseWriter, r *http.Request) {
 		if !is {
 			refuse(w, http.StatusNotFound, "NoSuchKey")
 			return
+		}
+		if r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != tag {
+			refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+			return
+		}
+		if o.afterwards != nil {
+			defer o.afterwards()
 		}
 		w.Header().Set("ETag", tag)
 		w.Header().Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat))
@@ -241,6 +248,37 @@ func TestSwap(t *testing.T) {
 		o.meanwhile = func() { o.of["/fleet/lake/x.json"] = []byte("other") }
 		if err := s3.swap(t.Context(), stagedText(t, s3, "x.json", "three"), was); !errors.Is(err, errChanged) || string(o.of["/fleet/lake/x.json"]) != "other" {
 			t.Errorf("in place of %s: %v, there is %s", was, err, o.of["/fleet/lake/x.json"])
+		}
+	}
+}
+
+// TestChangedWhileRead: an object that somebody else puts anew while it is read is read again.
+func TestChangedWhileRead(t *testing.T) {
+	o := &objects{of: make(map[string][]byte), hash: make(map[string]string)}
+	s := openStub(t, time.Minute/16, o.answer)
+	changes := 0
+	o.afterwards = func() {
+		if changes++; changes <= 3 {
+			o.of["/fleet/lake/x.json"] = fmt.Append(nil, "changed ", changes)
+		}
+	}
+	for name, read := range map[string]func() (string, error){
+		"read": func() (text string, err error) {
+			err = s.read(t.Context(), "x.json", func(file io.Reader) error {
+				all, err := io.ReadAll(file)
+				text = string(all)
+				return err
+			})
+			return text, err
+		},
+		"swap": func() (string, error) {
+			err := s.swap(t.Context(), stagedText(t, s, "x.json", "changed 3"), nil)
+			return string(o.of["/fleet/lake/x.json"]), err
+		},
+	} {
+		changes, o.of["/fleet/lake/x.json"] = 0, []byte("one")
+		if text, err := read(); err != nil && !errors.Is(err, errChanged) || text != "changed 3" && text != "one" {
+			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
 }
