@@ -33,8 +33,8 @@ type Options struct {
 }
 
 // Retention bounds what a dataset keeps of rows that are of a moment: callbacks, messages, losses. The oldest segments
-// are removed as whole. Attributes stay, and rows of entities and processes until some time after these had ended before
-// all that is kept. 0 means no bound.
+// are removed as whole. Attributes stay, and rows of entities and processes until some time after these had ended
+// before all that is kept. 0 means no bound.
 type Retention struct {
 	// Age is how long rows are kept at least.
 	Age time.Duration

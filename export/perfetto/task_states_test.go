@@ -220,8 +220,8 @@ func TestNoTaskStates(t *testing.T) {
 	}
 }
 
-// However many threads get a CPU at one time, as a damaged dataset may have it, they get it one after the other: each is
-// told how much later at once.
+// However many threads get a CPU at one time, as a damaged dataset may have it, they get it one after the other: each
+// is told how much later at once.
 func TestManyTasksAtOneTime(t *testing.T) {
 	const threads = 20_000
 	rows := system()
