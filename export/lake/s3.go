@@ -163,9 +163,8 @@ func isOurs(err error) bool {
 	return errors.As(err, &local) || errors.Is(err, ErrManifest) || errors.Is(err, errChanged)
 }
 
-// passingCodes are those of refusals that may not come again, whatever their status is. An object that was put anew
-// between two requests of one reading fails the client's precondition.
-var passingCodes = []string{minio.PreconditionFailed, "RequestTimeout", "IncompleteBody", "BadDigest", "ExpiredToken", "ExpiredTokenException", "OperationAborted", "ConditionalRequestConflict"}
+// passingCodes are those of refusals that may not come again, whatever their status is.
+var passingCodes = []string{"RequestTimeout", "IncompleteBody", "BadDigest", "ExpiredToken", "ExpiredTokenException", "OperationAborted", "ConditionalRequestConflict"}
 
 // isFinal tells of an answer that will be the same next time.
 func isFinal(err error) bool {
@@ -239,14 +238,15 @@ func (s *s3Store) current(ctx context.Context, name string) (text []byte, tag st
 		return nil, "", err
 	}
 	defer func() { _ = object.Close() }()
-	info, err := object.Stat()
+	// Read first, it comes by one request, which also tells its tag: by a second one it may be another object.
+	text, err = io.ReadAll(io.LimitReader(object, maxManifest+1))
 	if isNotThere(err) {
 		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	text, err = io.ReadAll(io.LimitReader(object, maxManifest+1))
+	info, err := object.Stat()
 	return append([]byte{}, text...), info.ETag, err
 }
 

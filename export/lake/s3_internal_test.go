@@ -252,34 +252,30 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// TestChangedWhileRead: an object that somebody else puts anew while it is read is read again.
+// TestChangedWhileRead: what somebody else puts anew as soon as something was read is read as it was, by one request,
+// and is not replaced.
 func TestChangedWhileRead(t *testing.T) {
+	const name, path = "x.json", "/fleet/lake/x.json"
 	o := &objects{of: make(map[string][]byte), hash: make(map[string]string)}
 	s := openStub(t, time.Minute/16, o.answer)
-	changes := 0
+	reads := 0
 	o.afterwards = func() {
-		if changes++; changes <= 3 {
-			o.of["/fleet/lake/x.json"] = fmt.Append(nil, "changed ", changes)
-		}
+		reads++
+		o.of[path] = fmt.Append(nil, "changed ", reads)
 	}
-	for name, read := range map[string]func() (string, error){
-		"read": func() (text string, err error) {
-			err = s.read(t.Context(), "x.json", func(file io.Reader) error {
-				all, err := io.ReadAll(file)
-				text = string(all)
-				return err
-			})
-			return text, err
-		},
-		"swap": func() (string, error) {
-			err := s.swap(t.Context(), stagedText(t, s, "x.json", "changed 3"), nil)
-			return string(o.of["/fleet/lake/x.json"]), err
-		},
-	} {
-		changes, o.of["/fleet/lake/x.json"] = 0, []byte("one")
-		if text, err := read(); err != nil && !errors.Is(err, errChanged) || text != "changed 3" && text != "one" {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+	o.of[path] = []byte("one")
+	var text []byte
+	err := s.read(t.Context(), name, func(file io.Reader) (err error) {
+		text, err = io.ReadAll(file)
+		return err
+	})
+	if err != nil || string(text) != "one" {
+		t.Errorf("it reads %q, %v", text, err)
+	}
+	reads, o.of[path] = 0, []byte("one")
+	err = s.swap(t.Context(), stagedText(t, s, name, "two"), []byte("one"))
+	if now := string(o.of[path]); !errors.Is(err, errChanged) || now != "changed 1" {
+		t.Errorf("it puts %q there, %v", now, err)
 	}
 }
 
