@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spf13/pflag"
 
@@ -30,8 +31,8 @@ func defineChangeFlags(flags *pflag.FlagSet, when string) *changeFlags {
 // options returns what they say of so many recordings a side. The error is of usage.
 func (f *changeFlags) options(before, after int) (options analyze.DiffOptions, err error) {
 	switch {
-	case !(f.alpha > 0 && f.alpha < 1) || !(f.percent > 0):
-		return options, fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive", errUsage)
+	case !(f.alpha > 0 && f.alpha < 1) || !(f.percent > 0) || math.IsInf(f.percent, 1):
+		return options, fmt.Errorf("%w: --alpha is between 0 and 1, --min-change positive and finite", errUsage)
 	case !(f.noise >= 0 && f.noise < 100):
 		return options, fmt.Errorf("%w: --run-noise is at least 0 and less than 100", errUsage)
 	case f.flags.Changed("run-noise") && (before > 1 || after > 1):

@@ -43,7 +43,7 @@ func TestDiffCommand(t *testing.T) {
 		t.Errorf("exit code %d of the same, %s\n%s", code, problems, out)
 	}
 	for _, arguments := range [][]string{
-		{"diff", before}, {"diff", before, after, "--alpha", "2"}, {"diff", before, after, "--min-change", "0"},
+		{"diff", before}, {"diff", before, after, "--alpha", "2"}, {"diff", before, after, "--min-change", "0"}, {"diff", before, after, "--min-change", "Inf"},
 		{"diff", before, after, "--run-noise", "-1"}, {"diff", "--before", before}, {"diff", before, "--after", after},
 		{"diff", before, "--before", before, "--after", after}, {"diff", "--before", before, before, "--after", after, "--run-noise", "1"},
 	} {

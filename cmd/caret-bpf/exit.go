@@ -79,7 +79,7 @@ func exitCode(err error) int {
 			probes.ErrRequiredMissing, loader.ErrProcessGone, loader.ErrRequiredSite, analyze.ErrNothingSelected, analyze.ErrNoScheduling, analyze.ErrNoTimesOffCPU, view.ErrNoEvents, control.ErrNobody, fleet.ErrNoRecordings,
 		}},
 		{exitCommandNotFound, []error{launch.ErrCommand}},
-		{exitOutput, []error{ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, session.ErrFreeSpace, wholefile.ErrUnwritable, control.ErrSocket, lake.ErrUnwritable, lake.ErrUnreachable, lake.ErrPublished}},
+		{exitOutput, []error{errNotPrinted, ctf.ErrExists, writer.ErrExists, writer.ErrDiskFull, writer.ErrUnwritable, session.ErrFreeSpace, wholefile.ErrUnwritable, control.ErrSocket, lake.ErrUnwritable, lake.ErrUnreachable, lake.ErrPublished}},
 		{exitDiffers, []error{errDiffers, errUnmet, lake.ErrDiffers}},
 		{exitDataset, []error{trace.ErrNotDataset, trace.ErrNewerFormat, lake.ErrNotLake, lake.ErrDamaged, fleet.ErrDamaged}},
 		{exitInterrupted, []error{context.Canceled, session.ErrNotBegun}},

@@ -146,8 +146,8 @@ func execute(ctx context.Context, c console, arguments []string) int {
 	if c.out.isClosed() { // nobody wants the rest
 		err = errors.Join(slices.DeleteFunc(report.Parts(err), func(part error) bool { return errors.Is(part, syscall.EPIPE) })...)
 	}
-	if failure := c.out.end(); failure != nil && (err == nil || errors.Is(err, errHelp)) {
-		err = fmt.Errorf("not everything could be printed: %w", failure)
+	if failure := c.out.end(); failure != nil && (err == nil || errors.Is(err, errHelp) || errors.Is(err, failure)) {
+		err = fmt.Errorf("%w: %w", errNotPrinted, failure)
 	}
 	code := exitCode(err)
 	switch {

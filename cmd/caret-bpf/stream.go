@@ -14,6 +14,9 @@ import (
 	"github.com/caret-bpf/caret-bpf/report"
 )
 
+// errNotPrinted ends a command whose output could not be written.
+var errNotPrinted = errors.New("not everything could be printed")
+
 // output is a stream that nothing can steer: whatever is printed passes Write, which escapes all but printable
 // characters, tabs and ends of lines. It remembers the first error of writing, so that printing need not be checked
 // line by line. It may be used by several goroutines at once.
