@@ -74,5 +74,6 @@ func (l allLinks) keepGaps(at int64) {
 func (l allLinks) attachedTo(p *Process, a *Attacher) (*Attacher, *Process) {
 	with, was := *a, *p
 	with.options.Shared, with.sharedLinks, was.ownLinks = l.isShared, l.shared, l.of[p].own
+	with.loading, with.alone = map[*Process]*detachable{&was: l.shared.loading[p]}, map[*Process]*detachable{&was: l.shared.alone[p]}
 	return &with, &was
 }

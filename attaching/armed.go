@@ -134,6 +134,9 @@ func (a *Attacher) armedAt(p *Process, site probes.Site) int64 {
 			at = min(at, state.at)
 		}
 	}
+	if own := a.alone[p]; own != nil && own.isAttached(site) {
+		at = min(at, own.attached[keyOf(site)].at)
+	}
 	if isCaller(site) && len(p.bodies.attachments) > 0 && p.bodies.probes(site.Event) {
 		at = min(at, p.bodies.armed)
 	}

@@ -46,6 +46,8 @@ type Entities interface {
 type kernel interface {
 	SharesLinks() bool
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
+	PreferOwnLinks(own bool) error
+	AwaitHits() error
 	RetireUnit(unit abi.Unit) error
 	ReinstateUnits(units []abi.Unit) error
 	Close(attachments []attachment) error
@@ -69,6 +71,8 @@ type Attacher struct {
 	processes []*Process // those that were given to Attach and not to Release, in this order
 	sharedLinks
 	released []unitAttachment // of processes that are over
+	// replaced are links of processes in whose place every process has others now.
+	replaced []unitAttachment
 	opened   bool             // the recording has begun
 	budget   *budget
 	// reinstating are units that are attached again, which was not wanted before: nothing is missing of them.
@@ -83,11 +87,13 @@ type sharedLinks struct {
 	// loading are the bodies that processes which load something have for themselves, in place of those of every one.
 	loading    map[*Process]*detachable
 	occasional occasional
-	sharing    sharing
+	// alone is what processes with intra-process communication have of occasional for themselves, in place of every one.
+	alone   map[*Process]*detachable
+	sharing sharing
 }
 
 func newSharedLinks(sharing sharing) sharedLinks {
-	return sharedLinks{attached: attachedSites{}, bodies: newBodies(), loading: map[*Process]*detachable{}, sharing: sharing}
+	return sharedLinks{attached: attachedSites{}, bodies: newBodies(), loading: map[*Process]*detachable{}, alone: map[*Process]*detachable{}, sharing: sharing}
 }
 
 // New makes an Attacher that attaches with l.
@@ -238,17 +244,23 @@ func (a *Attacher) Release(p *Process) {
 		a.released = append(a.released, *list...)
 		*list = nil
 	}
-	if own := a.loading[p]; own != nil {
-		a.released = append(a.released, own.attachments...)
-		delete(a.loading, p)
+	for _, own := range []map[*Process]*detachable{a.loading, a.alone} {
+		if own[p] != nil {
+			a.released = append(a.released, own[p].attachments...)
+			delete(own, p)
+		}
 	}
 	a.processes = slices.DeleteFunc(a.processes, func(other *Process) bool { return other == p })
 }
 
-// Sweep detaches what was attached for processes that were released. The kernel waits once for all of it.
+// Sweep detaches what was attached for processes that were released, or has others in its place. The kernel waits once
+// for all of it.
 func (a *Attacher) Sweep() {
-	a.reporter.Warn(a.prober.close(a.released))
-	a.released = nil
+	if len(a.replaced) > 0 {
+		a.reporter.Warn(a.prober.kernel.AwaitHits())
+	}
+	a.reporter.Warn(a.prober.close(slices.Concat(a.released, a.replaced)))
+	a.released, a.replaced = nil, nil
 }
 
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.
@@ -285,7 +297,8 @@ func (a *Attacher) Verify() {
 
 // sharedDetachables are the sites in files with links for every process that are detached at times.
 func (l *sharedLinks) sharedDetachables() []*detachable {
-	return slices.AppendSeq([]*detachable{&l.bodies.detachable, &l.occasional.detachable}, maps.Values(l.loading))
+	all := slices.AppendSeq([]*detachable{&l.bodies.detachable, &l.occasional.detachable}, maps.Values(l.loading))
+	return slices.AppendSeq(all, maps.Values(l.alone))
 }
 
 // sharedLists are all lists of what is attached to files with links for every process.

@@ -33,6 +33,9 @@ type fakeKernel struct {
 	committing   func() error    // what comes of committing
 	failingOf    map[int32]error // of single processes
 	sharesLinks  bool
+	// prefersOwn is what was last told of links of single processes, and twice are the events that were recorded twice.
+	prefersOwn bool
+	twice      []abi.Event
 	// payers are who pays for what is done in processes, or in every one (0).
 	payers map[int32]*quota.Account
 }
@@ -80,7 +83,34 @@ func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site)
 		attached.sites = append(attached.sites, site)
 	}
 	k.open = append(k.open, attached)
+	k.noteRecordedTwice()
 	return attached, problems, nil
+}
+
+func (k *fakeKernel) PreferOwnLinks(own bool) error {
+	k.prefersOwn = own
+	k.noteRecordedTwice()
+	return nil
+}
+
+func (k *fakeKernel) AwaitHits() error { return nil }
+
+// noteRecordedTwice notes the sites at which a process has links of its own beside such for every process, if the newer
+// ones, which a hit calls first, are not those that are preferred.
+func (k *fakeKernel) noteRecordedTwice() {
+	for i, own := range k.open {
+		for _, site := range own.sites {
+			if site.Role != abi.RoleOwnFunction {
+				continue
+			}
+			shared := slices.IndexFunc(k.open, func(a *fakeAttachment) bool {
+				return a.pid == 0 && slices.ContainsFunc(a.sites, func(s probes.Site) bool { return keyOf(s) == keyOf(site) })
+			})
+			if shared >= 0 && (shared < i) != k.prefersOwn {
+				k.twice = append(k.twice, site.Event)
+			}
+		}
+	}
 }
 
 // changeStep is a step of replacing all links.

@@ -60,10 +60,15 @@ func (a *Attacher) Settle(ctx context.Context, p *Process) {
 
 // SettleShared detaches what is attached for every process and none needs. It is to be called about every second,
 // behind Settle for each.
-func (a *Attacher) SettleShared() {
+func (a *Attacher) SettleShared(ctx context.Context) {
 	a.detachSharedBodies()
 	if o := a.sharedOccasional(); o.mayGo() {
-		a.detachOccasional(o, a.processesWith(o.sites))
+		sharing := a.processesWith(o.sites)
+		if needing := a.needingAlone(sharing); len(needing) > 0 {
+			a.attachAlone(ctx, o, needing)
+		} else {
+			a.detachOccasional(o, sharing)
+		}
 	}
 }
 

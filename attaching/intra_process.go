@@ -21,6 +21,9 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 		return
 	}
 	o := a.occasionalOf(p)
+	if a.alone[p] != nil {
+		return // it is probed
+	}
 	a.returnToOccasional(ctx, o)
 	if o.detached || p.toldIntra {
 		return // it is tried again, or was told

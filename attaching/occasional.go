@@ -79,7 +79,11 @@ func (a *Attacher) attachSharedOccasional(ctx context.Context, p *Process, sites
 		p.sharesOccasional = true
 		a.returnToOccasional(ctx, a.sharedOccasional())
 	}
-	return a.sharedOccasional().attach(ctx, &a.prober, sites)
+	attached, err = a.sharedOccasional().attach(ctx, &a.prober, sites)
+	if own := a.alone[p]; own != nil && !containsAll(own, sites) {
+		a.returnToOccasional(ctx, a.sharedOccasional()) // this one needs more than it has for itself
+	}
+	return attached, err
 }
 
 // attach attaches sites unless they were detached because nobody needs them. attached is how many are probed that were
@@ -206,7 +210,7 @@ func (a *Attacher) processesWith(sites []probes.Site) []*Process {
 
 // returnToOccasional attaches it again.
 func (a *Attacher) returnToOccasional(ctx context.Context, o occasionalSites) {
-	if !o.detached {
+	if !o.detached || o.pid == 0 && !a.preferLinksOfAll() {
 		return
 	}
 	// In the order in which an enqueue would have to have passed them: what is seen of one has been seen from its
@@ -227,6 +231,9 @@ func (a *Attacher) returnToOccasional(ctx context.Context, o occasionalSites) {
 	o.comeBack()
 	o.attachedAt = time.Now()
 	o.gaps.end(o.returned)
+	if o.pid == 0 {
+		a.endAlone()
+	}
 }
 
 func (o occasionalSites) whom() string {
@@ -248,10 +255,10 @@ func (a *Attacher) settleOccasional(ctx context.Context, p *Process) {
 		return
 	}
 	o := a.occasionalOf(p)
-	if len(p.formerGaps)+len(o.gaps) > 0 && !p.toldIntra && a.entities.HasIntraProcess(p) {
+	if len(p.formerGaps)+len(o.gaps) > 0 && !p.toldIntra && a.alone[p] == nil && a.entities.HasIntraProcess(p) {
 		a.AwaitIntraProcess(ctx, p, 0)
 	}
-	if o.detached && a.needsSteps(p) {
+	if o.detached && a.needsSteps(p) && a.alone[p] == nil {
 		a.returnToOccasional(ctx, o)
 	}
 	if own := p.ownOccasional(); own.mayGo() {

@@ -21,7 +21,7 @@ func settleNow(t *testing.T, a *Attacher, processes ...*Process) {
 	for _, p := range processes {
 		a.Settle(t.Context(), p)
 	}
-	a.SettleShared()
+	a.SettleShared(t.Context())
 }
 
 // What all processes share for intra-process communication is detached when all do without, and comes back for the
@@ -37,9 +37,11 @@ func TestSharedIntraProcessComesAndGoes(t *testing.T) {
 			attach(t, a, second, intra)
 			a.Open()
 			told.noIntra, told.withIntra = true, map[*Process]bool{second: true}
+			told.kernel.sharesLinks = true // no process can have it for itself
 			if settleAll(t, a, first, second); !attached() {
 				t.Error("it was detached though a process needs it")
 			}
+			told.kernel.sharesLinks = false
 			third := NewProcess(second.Target)
 			for name, come := range map[string]func(){
 				"a process that has some":    func() { told.withIntra = map[*Process]bool{second: true}; settleAll(t, a, second) },

@@ -134,6 +134,7 @@ const (
 	CaretVarMessageStamps                 = "message_stamps"
 	CaretVarOnlyListed                    = "only_listed"
 	CaretVarOpenSinceNs                   = "open_since_ns"
+	CaretVarOwnLinksChange                = "own_links_change"
 	CaretVarPublisherImplOffset           = "publisher_impl_offset"
 	CaretVarRawPaused                     = "raw_paused"
 	CaretVarRawRecords                    = "raw_records"
@@ -303,6 +304,7 @@ type CaretVariableSpecs struct {
 	MessageStamps                 *ebpf.VariableSpec `ebpf:"message_stamps"`
 	OnlyListed                    *ebpf.VariableSpec `ebpf:"only_listed"`
 	OpenSinceNs                   *ebpf.VariableSpec `ebpf:"open_since_ns"`
+	OwnLinksChange                *ebpf.VariableSpec `ebpf:"own_links_change"`
 	PublisherImplOffset           *ebpf.VariableSpec `ebpf:"publisher_impl_offset"`
 	RawPaused                     *ebpf.VariableSpec `ebpf:"raw_paused"`
 	RawRecords                    *ebpf.VariableSpec `ebpf:"raw_records"`
@@ -431,6 +433,7 @@ type CaretVariables struct {
 	MessageStamps                 *ebpf.Variable `ebpf:"message_stamps"`
 	OnlyListed                    *ebpf.Variable `ebpf:"only_listed"`
 	OpenSinceNs                   *ebpf.Variable `ebpf:"open_since_ns"`
+	OwnLinksChange                *ebpf.Variable `ebpf:"own_links_change"`
 	PublisherImplOffset           *ebpf.Variable `ebpf:"publisher_impl_offset"`
 	RawPaused                     *ebpf.Variable `ebpf:"raw_paused"`
 	RawRecords                    *ebpf.Variable `ebpf:"raw_records"`

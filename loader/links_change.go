@@ -87,6 +87,17 @@ func (l *Loader) CommitChange() error {
 	return nil
 }
 
+// AwaitHits returns when no hit is under way that began before. A hit that has passed the place of a link before that
+// was attached needs the links that were there: they must not be detached meanwhile (6.12 and later).
+func (l *Loader) AwaitHits() error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	if l.detached {
+		return ErrClosed
+	}
+	return l.beforeLaterHits(func() error { return nil })
+}
+
 // beforeLaterHits tells the kernel side something, and returns when no hit is under way that began before: when a
 // uprobe is detached, the kernel waits for hits that are under way. It fails only if nothing was told.
 func (l *Loader) beforeLaterHits(tell func() error) error {

@@ -47,11 +47,13 @@ type Loader struct {
 	rules        [2]uint32    // bpf.CaretVarLinks
 	unitsRetired uint32
 	bodies       int // attachments with bodies that are probed beside callers
-	tracepoints  []io.Closer
-	guard        *attachguard.Guard // from the first attachment on
-	guarded      bool               // it was tried
-	readBacks    readBacks
-	detached     bool
+	// ownLinksChange is bpf.CaretVarOwnLinksChange.
+	ownLinksChange uint32
+	tracepoints    []io.Closer
+	guard          *attachguard.Guard // from the first attachment on
+	guarded        bool               // it was tried
+	readBacks      readBacks
+	detached       bool
 
 	readerMutex sync.Mutex // guards against the reader's end
 	closed      bool
@@ -246,6 +248,23 @@ func (l *Loader) countBodies(change int) error {
 	if err := l.collection.Variables[bpf.CaretVarBodiesProbed].Set(noted); err != nil {
 		return fmt.Errorf("telling the kernel side of bodies: %w", err)
 	}
+	return nil
+}
+
+// PreferOwnLinks says which links of those sites are about to be attached, beside the other kind, that are attached now
+// for every process and now for single ones (abi.RoleOwnFunction): as long as a hit calls both, the newer kind records
+// it. own is for those of single processes. It must not be called while both kinds are attached.
+func (l *Loader) PreferOwnLinks(own bool) error {
+	l.attachMutex.Lock()
+	defer l.attachMutex.Unlock()
+	next := l.ownLinksChange + 1
+	if own != (next%2 == 1) {
+		next++
+	}
+	if err := l.collection.Variables[bpf.CaretVarOwnLinksChange].Set(next); err != nil {
+		return fmt.Errorf("telling the kernel side of links of single processes: %w", err)
+	}
+	l.ownLinksChange = next
 	return nil
 }
 

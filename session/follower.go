@@ -138,7 +138,7 @@ func (f *follower) lookAtAll(ctx context.Context) {
 			f.attacher.Settle(ctx, entry.probed)
 		}
 	}
-	f.attacher.SettleShared()
+	f.attacher.SettleShared(ctx)
 }
 
 // followLoad attaches what a process may need that changes its libraries. What it loads is looked for soon.

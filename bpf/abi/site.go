@@ -19,11 +19,16 @@ const (
 	RoleReturn Role = 3
 	// RoleOwnBody: a body for one process alone, where links are for every process.
 	RoleOwnBody Role = 4
+	// RoleOwnFunction: the function itself for one process alone, while links for every process may see it, too.
+	RoleOwnFunction Role = 5
 )
 
-var roleNames = [...]string{RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return", RoleOwnBody: "own_body"}
+var roleNames = [...]string{
+	RoleFunction: "function", RoleCaller: "caller", RoleBody: "body", RoleReturn: "return", RoleOwnBody: "own_body",
+	RoleOwnFunction: "own_function",
+}
 
-// String is "function", "caller", "body", "return" or "own_body".
+// String is "function", "caller", "body", "return", "own_body" or "own_function".
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]

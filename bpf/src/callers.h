@@ -67,4 +67,31 @@ static __always_inline bool is_repeated(struct thread_state *state, const struct
 	return repeated;
 }
 
+/*
+ * Of what shows intra-process communication, a process can have links of its own while every
+ * process has others, for the moment in which one kind takes the place of the other. The kernel
+ * calls the newest first (6.1 to 6.18): the newer kind records, and the older one sees the note of
+ * that. Each change has a number, odd where links of single processes are the newer ones, so that
+ * notes of earlier times count for nothing.
+ */
+static __always_inline bool is_hit_of_newer(struct thread_state *state, const struct event *event)
+{
+	__u32 change = own_links_change;
+	struct sight *last;
+	bool noted;
+
+	if (!change || !state)
+		return false;
+	last = &state->sight;
+	noted = last->event == event->id && last->role == change &&
+		last->stack_pointer == event->stack_pointer;
+	last->event = 0;
+	if ((event->role == ROLE_OWN_FUNCTION) != (change & 1))
+		return noted;
+	last->event = event->id;
+	last->role = change;
+	last->stack_pointer = event->stack_pointer;
+	return false;
+}
+
 #endif

@@ -14,6 +14,7 @@
 #define CARET_INTRA_PROCESS_PROBES_H
 
 #include "callback.h"
+#include "callers.h"
 #include "message_stamp.h"
 #include "publish.h"
 #include "ring_history.h"
@@ -176,6 +177,8 @@ int on_rclcpp_intra_publish(struct pt_regs *regs)
 		rclcpp_intra_publish(state, &event);
 		return 0;
 	}
+	if (is_hit_of_newer(state, &event))
+		return 0;
 	/*
 	 * It becomes a publish when a buffer gets a message; others ask for the count, too. The
 	 * parameter leads from PublisherBase to publisher_handle_.
@@ -231,7 +234,7 @@ int on_rclcpp_ring_buffer_enqueue(struct pt_regs *regs)
 		ring_buffer_enqueue(state, &event);
 		return 0;
 	}
-	if (!state || !state->intra_publisher.time_ns)
+	if (!state || is_hit_of_newer(state, &event) || !state->intra_publisher.time_ns)
 		return 0;
 	subscription = event.arguments[0] - intra_guard_condition_offset;
 	address = read_ring(&ring, subscription);
@@ -300,7 +303,8 @@ int on_executor_execute(struct pt_regs *regs)
 	struct thread_state *state;
 	struct event event;
 
-	if (!begin_event(&event, &state, EVENT_EXECUTOR_EXECUTE, regs, cookie))
+	if (!begin_event(&event, &state, EVENT_EXECUTOR_EXECUTE, regs, cookie) ||
+	    is_hit_of_newer(state, &event))
 		return 0;
 	emit_raw(&event);
 	executor_execute(state, &event);

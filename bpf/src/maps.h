@@ -23,6 +23,12 @@ volatile __u64 open_since_ns = ~0ULL;
 volatile __u32 bodies_probed;
 
 /*
+ * How often links for intra-process communication have changed hands; 0: never, odd: the links of
+ * single processes are the newer ones. See callers.h.
+ */
+volatile __u32 own_links_change;
+
+/*
  * Bits of units that are no longer probed: what their probes have left in the state of threads is
  * out of date.
  */

@@ -35,6 +35,7 @@ enum site_role {
 	ROLE_RETURN = 3,   /* an instruction that calls of the function return to */
 	ROLE_OWN_BODY =
 		4, /* a body whose link is of one process, and every process may have another */
+	ROLE_OWN_FUNCTION = 5, /* a function in the same case */
 };
 
 /* Where a site's arguments are, by event. */

@@ -139,19 +139,31 @@ func (r *recording) keepMessage(text string) {
 }
 
 // said reports whether a message of the recorder contains all texts.
-func (r *recording) said(texts ...string) bool {
+func (r *recording) said(texts ...string) bool { return r.timesSaid(texts...) > 0 }
+
+// timesSaid counts the messages of the recorder that contain all texts.
+func (r *recording) timesSaid(texts ...string) (count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.messages, func(message string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(message, text) })
-	})
+	for _, message := range r.messages {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(message, text) }) {
+			count++
+		}
+	}
+	return count
 }
 
 // waitForMessage waits until a message of the recorder contains all texts.
 func (r *recording) waitForMessage(texts ...string) {
 	r.t.Helper()
+	r.waitForMessages(1, texts...)
+}
+
+// waitForMessages waits until so many messages of the recorder contain all texts.
+func (r *recording) waitForMessages(count int, texts ...string) {
+	r.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if r.said(texts...) {
+		if r.timesSaid(texts...) >= count {
 			return
 		}
 		if len(r.done) > 0 {

@@ -1,0 +1,114 @@
+package attaching
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// What shows intra-process communication is shared as long as processes begin or load something. When none does any
+// more, and few have such communication, these have it for themselves, so that nobody else pays for it.
+
+// maxAlone is how many processes may have for themselves what shows intra-process communication: attaching it takes
+// some milliseconds for each.
+const maxAlone = 32
+
+// needingAlone are those of the processes that share what shows intra-process communication which should have it for
+// themselves: none if that is not worth it, or if another one may need it, too.
+func (a *Attacher) needingAlone(sharing []*Process) []*Process {
+	if a.prober.kernel.SharesLinks() {
+		return nil
+	}
+	var needing []*Process
+	for _, p := range sharing {
+		switch {
+		case !a.needsOccasional(p):
+		case a.entities.HasIntraProcess(p):
+			needing = append(needing, p)
+		default:
+			return nil
+		}
+	}
+	if len(needing) > maxAlone || AreSharedLinksCheaper(len(needing), len(sharing)-len(needing), nil) {
+		return nil
+	}
+	return needing
+}
+
+// attachAlone attaches for the processes that need it what every process has, and then detaches it from all others.
+func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing []*Process) {
+	a.Sweep() // links that single processes had before
+	if err := a.prober.kernel.PreferOwnLinks(true); err != nil {
+		a.reporter.Warn(err)
+		o.since = time.Now()
+		return
+	}
+	for _, p := range needing {
+		if err := a.attachOwnOf(ctx, p, o.sites); err != nil {
+			a.warnUnlessGone(p, err)
+			a.endAlone()
+			o.since = time.Now() // it is tried again later
+			return
+		}
+	}
+	a.reporter.Warn(a.prober.kernel.AwaitHits())
+	for _, p := range needing {
+		p.toldIntra = true // what was missed of it until now was told, and nothing is from now on
+	}
+	a.reporter.Warn(a.prober.close(o.release(&a.prober,
+		fmt.Sprintf("intra-process communication is probed in the processes that have it only (%d)", len(needing)))))
+}
+
+// attachOwnOf attaches those of the sites that a process has mapped, for it alone.
+func (a *Attacher) attachOwnOf(ctx context.Context, p *Process, sites []probes.Site) error {
+	own := &detachable{attached: attachedSites{}}
+	for _, site := range sites {
+		if p.maps(site) {
+			site.Role = abi.RoleOwnFunction
+			own.sites = append(own.sites, site)
+		}
+	}
+	sortForAttaching(own.sites)
+	var attached int
+	var err error
+	own.attachments, attached, err = a.prober.attachByFile(ctx, p.Target.PID, p.Target.Account(), own.sites, own.attached)
+	if err == nil && attached < len(own.sites) {
+		err = a.prober.close(own.attachments)
+		if err == nil {
+			err = errNotReplaced
+		}
+	}
+	if err != nil {
+		return err
+	}
+	a.alone[p] = own
+	return nil
+}
+
+// preferLinksOfAll says that links for every process are about to be attached beside those that single ones have. It
+// reports whether that succeeded.
+func (a *Attacher) preferLinksOfAll() bool {
+	if len(a.alone) == 0 {
+		return true
+	}
+	err := a.prober.kernel.PreferOwnLinks(false)
+	a.reporter.Warn(err)
+	return err == nil
+}
+
+// endAlone detaches, with the next Sweep, what single processes have for themselves, because every process has it.
+func (a *Attacher) endAlone() {
+	for _, own := range a.alone {
+		a.replaced = append(a.replaced, own.attachments...)
+	}
+	clear(a.alone)
+}
+
+// containsAll reports whether all sites are attached.
+func containsAll(own *detachable, sites []probes.Site) bool {
+	return !slices.ContainsFunc(sites, func(site probes.Site) bool { return !own.isAttached(site) })
+}

@@ -1,0 +1,179 @@
+package attaching
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/caret-bpf/caret-bpf/bpf/abi"
+	"github.com/caret-bpf/caret-bpf/loader"
+	"github.com/caret-bpf/caret-bpf/probes"
+)
+
+// aloneTest is an Attacher with two processes, the second of which has intra-process communication. It has what shows
+// that for itself.
+type aloneTest struct {
+	*Attacher
+	told          *told
+	first, second *Process
+	intra         probes.Site
+}
+
+func startAlone(t *testing.T) *aloneTest {
+	t.Helper()
+	first, second, intra := startSharers(t)
+	intra.Event, intra.Optional, intra.Form = abi.EventRclcppRingBufferEnqueue, true, abi.FormDerived
+	a, told := newTestAttacher(Options{Shared: true, ToCome: true})
+	attach(t, a, first, intra)
+	attach(t, a, second, intra)
+	told.noIntra, told.withIntra = true, map[*Process]bool{second: true}
+	test := &aloneTest{a, told, first, second, intra}
+	settleAll(t, a, first, second)
+	return test
+}
+
+// links counts the links for every process, and those of each.
+func (a *aloneTest) links() (shared, first, second int) {
+	return len(a.told.kernel.events(0)), len(a.told.kernel.events(a.first.Target.PID)), len(a.told.kernel.events(a.second.Target.PID))
+}
+
+func (a *aloneTest) require(t *testing.T, when string, shared, first, second int) {
+	t.Helper()
+	if s, f, o := a.links(); s != shared || f != first || o != second {
+		t.Errorf("%s: every process has %d, the first %d, the second %d, want %d, %d, %d", when, s, f, o, shared, first, second)
+	}
+	if len(a.told.kernel.twice) != 0 {
+		t.Errorf("%s: recorded twice: %v", when, a.told.kernel.twice)
+	}
+	if len(a.told.warnings) != 0 {
+		t.Errorf("%s: %v", when, a.told.warnings)
+	}
+}
+
+// Who has intra-process communication has it probed for itself while nobody begins or loads anything, and nobody else
+// pays. For those that come, every process has it again, and so on. Nothing is seen twice, and nothing is missing.
+func TestFewWithIntraProcessPayAlone(t *testing.T) {
+	for name, come := range map[string]func(*aloneTest){
+		"a process that begins":      func(a *aloneTest) { a.Begin(t.Context(), NewProcess(a.first.Target)) },
+		"libraries to come":          func(a *aloneTest) { a.LibrariesChange(t.Context(), a.second) },
+		"another begins with it":     func(a *aloneTest) { a.AwaitIntraProcess(t.Context(), a.first, monotonicNow()) },
+		"a process that is attached": func(a *aloneTest) { attach(t, a.Attacher, NewProcess(a.first.Target), a.intra) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startAlone(t)
+			a.require(t, "at first", 0, 0, 1)
+			for range 3 {
+				if unarmed := a.Unarmed(a.second); len(unarmed) != 0 {
+					t.Errorf("not attached: %+v", unarmed)
+				}
+				come(a)
+				a.told.warnings = nil // of who begins with it
+				a.require(t, "when they come", 1, 0, 1)
+				a.Sweep()
+				a.require(t, "when they have come", 1, 0, 0)
+				settleNow(t, a.Attacher, a.first, a.second)
+				a.require(t, "soon after", 1, 0, 0)
+				settleAll(t, a.Attacher, a.first, a.second)
+				a.require(t, "later", 0, 0, 1)
+			}
+			armed := a.told.armed[a.second]
+			if len(armed) != 1 {
+				t.Errorf("it is said to miss something: %+v", armed)
+			}
+		})
+	}
+}
+
+// It stays for every process where that is cheaper, where a process may need it of which nothing is known, and where
+// single ones cannot have it.
+func TestIntraProcessStaysForAll(t *testing.T) {
+	for name, change := range map[string]func(*aloneTest){
+		"all have it":             func(a *aloneTest) { a.told.hasIntra, a.told.noIntra = true, false },
+		"nothing is known of one": func(a *aloneTest) { a.told.noIntra = false },
+		"links are for all":       func(a *aloneTest) { a.told.kernel.sharesLinks = true },
+		"it cannot be attached": func(a *aloneTest) {
+			a.told.kernel.failingOf = map[int32]error{a.second.Target.PID: errors.New("no memory")}
+		},
+		"a site is refused": func(a *aloneTest) {
+			a.told.kernel.refuse = func(s probes.Site) error {
+				if s.Role == abi.RoleOwnFunction {
+					return loader.ErrUnsafeSite
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startAlone(t)
+			a.Begin(t.Context(), NewProcess(a.first.Target))
+			a.Sweep()
+			change(a)
+			settleAll(t, a.Attacher, a.first, a.second)
+			a.Sweep()
+			a.told.warnings = nil
+			a.require(t, "later", 1, 0, 0)
+		})
+	}
+}
+
+// What a process has for itself goes with it, and with all links that are replaced.
+func TestWhatIsAloneEnds(t *testing.T) {
+	t.Run("with the process", func(t *testing.T) {
+		a := startAlone(t)
+		a.Release(a.second)
+		a.Sweep()
+		a.require(t, "at the end", 0, 0, 0)
+	})
+	t.Run("with the links", func(t *testing.T) {
+		a := startAlone(t)
+		for _, shared := range []bool{false, true} {
+			if err := a.ChangeLinks(t.Context(), shared); err != nil {
+				t.Fatal(err)
+			}
+			if shared {
+				a.require(t, "shared again", 1, 0, 0)
+			} else {
+				a.require(t, "of each", 0, 1, 1)
+			}
+		}
+		if armed := a.told.armed[a.second]; len(armed) != 1 {
+			t.Errorf("it is said to miss something: %+v", armed)
+		}
+		settleAll(t, a.Attacher, a.first, a.second)
+		a.require(t, "later", 0, 0, 1)
+	})
+	t.Run("with a written file", func(t *testing.T) {
+		a := startAlone(t)
+		for _, open := range a.told.kernel.open {
+			open.written = true
+		}
+		a.Verify()
+		a.told.warnings = nil
+		a.require(t, "written", 0, 0, 0)
+		if unarmed := a.Unarmed(a.second); len(unarmed) == 0 {
+			t.Error("nothing is said to be missing")
+		}
+	})
+}
+
+// A unit that is probed again comes to a process that has the others for itself.
+func TestReinstatedUnitOfWhoIsAlone(t *testing.T) {
+	a := startAlone(t)
+	a.budget.byUnit = true
+	a.Begin(t.Context(), NewProcess(a.first.Target)) // what is attached from now on is attached unit by unit
+	settleAll(t, a.Attacher, a.first, a.second)
+	a.require(t, "later", 0, 0, 1)
+	units := []abi.Unit{optionalUnit(a.intra)}
+	a.retireUnits(units, retirement{})
+	a.require(t, "retired", 0, 0, 0)
+	a.BeginReinstating(units)
+	attach(t, a.Attacher, a.second, a.intra)
+	if err := a.EndReinstating(); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, o := a.links(); s+o == 0 {
+		t.Error("it is not attached again")
+	}
+	if len(a.told.kernel.twice) != 0 {
+		t.Errorf("recorded twice: %v", a.told.kernel.twice)
+	}
+}
