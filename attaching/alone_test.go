@@ -44,6 +44,9 @@ func (a *aloneTest) require(t *testing.T, when string, shared, first, second int
 	if len(a.told.kernel.twice) != 0 {
 		t.Errorf("%s: recorded twice: %v", when, a.told.kernel.twice)
 	}
+	if len(a.told.kernel.hasty) != 0 {
+		t.Errorf("%s: missed by hits that were under way: %v", when, a.told.kernel.hasty)
+	}
 	if len(a.told.warnings) != 0 {
 		t.Errorf("%s: %v", when, a.told.warnings)
 	}

@@ -33,9 +33,15 @@ type fakeKernel struct {
 	committing   func() error    // what comes of committing
 	failingOf    map[int32]error // of single processes
 	sharesLinks  bool
+	hasTracefs   bool // in place of uprobe_multi
 	// prefersOwn is what was last told of links of single processes, and twice are the events that were recorded twice.
 	prefersOwn bool
 	twice      []abi.Event
+	// awaited says that all hits were awaited since something was attached, hasty are the events of links that were closed
+	// before that, though hits may have passed the place of the newer ones.
+	awaited bool
+	hasty   []abi.Event
+	waiting error // what comes of awaiting
 	// payers are who pays for what is done in processes, or in every one (0).
 	payers map[int32]*quota.Account
 }
@@ -82,22 +88,30 @@ func (k *fakeKernel) Attach(ctx context.Context, pid int32, sites []probes.Site)
 		}
 		attached.sites = append(attached.sites, site)
 	}
-	k.open = append(k.open, attached)
-	k.noteRecordedTwice()
+	k.open, k.awaited = append(k.open, attached), false
+	k.forBothKinds(func(own, shared int, event abi.Event) {
+		if (shared < own) != k.prefersOwn {
+			k.twice = append(k.twice, event)
+		}
+	})
 	return attached, problems, nil
 }
 
+// PreferOwnLinks must not be called while both kinds are attached.
 func (k *fakeKernel) PreferOwnLinks(own bool) error {
 	k.prefersOwn = own
-	k.noteRecordedTwice()
+	k.forBothKinds(func(_, _ int, event abi.Event) { k.twice = append(k.twice, event) })
 	return nil
 }
 
-func (k *fakeKernel) AwaitHits() error { return nil }
+func (k *fakeKernel) AwaitHits() error {
+	k.awaited = k.waiting == nil
+	return k.waiting
+}
 
-// noteRecordedTwice notes the sites at which a process has links of its own beside such for every process, if the newer
-// ones, which a hit calls first, are not those that are preferred.
-func (k *fakeKernel) noteRecordedTwice() {
+// forBothKinds tells of the sites at which a process has a link of its own beside one for every process, and which of
+// the open ones they are: a hit calls the newer one first.
+func (k *fakeKernel) forBothKinds(tell func(own, shared int, event abi.Event)) {
 	for i, own := range k.open {
 		for _, site := range own.sites {
 			if site.Role != abi.RoleOwnFunction {
@@ -106,8 +120,8 @@ func (k *fakeKernel) noteRecordedTwice() {
 			shared := slices.IndexFunc(k.open, func(a *fakeAttachment) bool {
 				return a.pid == 0 && slices.ContainsFunc(a.sites, func(s probes.Site) bool { return keyOf(s) == keyOf(site) })
 			})
-			if shared >= 0 && (shared < i) != k.prefersOwn {
-				k.twice = append(k.twice, site.Event)
+			if shared >= 0 {
+				tell(i, shared, site.Event)
 			}
 		}
 	}
@@ -140,6 +154,8 @@ func (k *fakeKernel) CommitChange() error {
 
 func (k *fakeKernel) SharesLinks() bool { return k.sharesLinks }
 
+func (k *fakeKernel) MayChangeLinks() bool { return !k.sharesLinks && !k.hasTracefs }
+
 func (k *fakeKernel) EndChange() error { return k.step("end", false) }
 
 func (k *fakeKernel) RetireUnit(unit abi.Unit) error {
@@ -154,6 +170,13 @@ func (k *fakeKernel) ReinstateUnits(units []abi.Unit) error {
 
 func (k *fakeKernel) Close(attachments []attachment) error {
 	k.closed++
+	k.forBothKinds(func(own, shared int, event abi.Event) {
+		closes := func(i int) bool { return slices.Contains(attachments, attachment(k.open[i])) }
+		older, newer := min(own, shared), max(own, shared)
+		if !k.awaited && closes(older) && !closes(newer) {
+			k.hasty = append(k.hasty, event)
+		}
+	})
 	k.open = slices.DeleteFunc(k.open, func(a *fakeAttachment) bool { return slices.Contains(attachments, attachment(a)) })
 	return nil
 }
