@@ -73,7 +73,7 @@ type Attacher struct {
 	released []unitAttachment // of processes that are over
 	// replaced are links of processes in whose place every process has others now.
 	replaced []unitAttachment
-	opened   bool             // the recording has begun
+	opened   bool // the recording has begun
 	budget   *budget
 	// reinstating are units that are attached again, which was not wanted before: nothing is missing of them.
 	reinstating []abi.Unit
