@@ -20,7 +20,7 @@ const maxAlone = 32
 // needingAlone are those of the processes that share what shows intra-process communication which should have it for
 // themselves: none if that is not worth it, or if another one may need it, too.
 func (a *Attacher) needingAlone(sharing []*Process) []*Process {
-	if a.prober.kernel.SharesLinks() {
+	if !a.prober.kernel.MayChangeLinks() {
 		return nil
 	}
 	var needing []*Process

@@ -93,6 +93,7 @@ func TestIntraProcessStaysForAll(t *testing.T) {
 		"all have it":             func(a *aloneTest) { a.told.hasIntra, a.told.noIntra = true, false },
 		"nothing is known of one": func(a *aloneTest) { a.told.noIntra = false },
 		"links are for all":       func(a *aloneTest) { a.told.kernel.sharesLinks = true },
+		"hits cannot be awaited":  func(a *aloneTest) { a.told.kernel.hasTracefs = true },
 		"it cannot be attached": func(a *aloneTest) {
 			a.told.kernel.failingOf = map[int32]error{a.second.Target.PID: errors.New("no memory")}
 		},

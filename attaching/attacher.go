@@ -45,6 +45,7 @@ type Entities interface {
 // kernel is the part of a loader.Loader that attaches.
 type kernel interface {
 	SharesLinks() bool
+	MayChangeLinks() bool
 	Attach(ctx context.Context, pid int32, sites []probes.Site) (attachment, []loader.SiteError, error)
 	PreferOwnLinks(own bool) error
 	AwaitHits() error

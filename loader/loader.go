@@ -190,9 +190,9 @@ func (l *Loader) attachTracepoint(name string, attach func(*ebpf.Program) (link.
 // (Linux 6.6 to 6.9).
 func (l *Loader) SharesLinks() bool { return l.filterInProgram }
 
-// MayChangeLinks reports whether all links may be replaced while recording (BeginChange): there are two kinds of them,
-// and the kernel has uprobe_multi. With tracefs, a hit that a commit overtakes would be lost if its thread did not run
-// until the old link was closed.
+// MayChangeLinks reports whether links may be replaced while recording (BeginChange, PreferOwnLinks): there are two
+// kinds of them, and the kernel has uprobe_multi. With tracefs, a hit that has passed the place of the new link in time
+// for the old one would be lost if its thread did not run until that was closed.
 func (l *Loader) MayChangeLinks() bool {
 	_, multi := l.attacher.(uprobeMulti)
 	return multi && !l.filterInProgram
@@ -251,12 +251,15 @@ func (l *Loader) countBodies(change int) error {
 	return nil
 }
 
-// PreferOwnLinks says which links of those sites are about to be attached, beside the other kind, that are attached now
-// for every process and now for single ones (abi.RoleOwnFunction): as long as a hit calls both, the newer kind records
-// it. own is for those of single processes. It must not be called while both kinds are attached.
+// PreferOwnLinks says which kind of links is about to be attached beside the other one: own says those of single
+// processes (abi.RoleOwnFunction). As long as a hit calls links of both kinds, the newer one records it. It must not be
+// called while links of both kinds are attached to one site, and MayChangeLinks says whether there may be any.
 func (l *Loader) PreferOwnLinks(own bool) error {
 	l.attachMutex.Lock()
 	defer l.attachMutex.Unlock()
+	if l.detached {
+		return ErrClosed
+	}
 	next := l.ownLinksChange + 1
 	if own != (next%2 == 1) {
 		next++

@@ -80,8 +80,8 @@ func TestFewHaveIntraProcess(t *testing.T) {
 	const alone = "intra-process communication is probed in the processes that have it only"
 	requireRecording(t)
 	requireLong(t)
-	if err := loader.Probe().UprobeMulti; err != nil {
-		t.Skipf("no link is of one process alone without uprobe_multi: %v", err)
+	if err := loader.Probe().UprobeMultiThreads; err != nil {
+		t.Skipf("no process has links of its own beside those for every one: %v", err)
 	}
 	for _, rmw := range standin.RMWs() {
 		t.Run(rmw, func(t *testing.T) {
