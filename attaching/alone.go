@@ -42,25 +42,35 @@ func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 // attachAlone attaches for the processes that need it what every process has, and then detaches it from all others.
 func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing []*Process) {
 	a.Sweep() // links that single processes had before
-	if err := a.prober.kernel.PreferOwnLinks(true); err != nil {
-		a.reporter.Warn(err)
-		o.since = time.Now()
+	if !a.attachOwnOfAll(ctx, o, needing) {
+		a.endAlone()
+		o.since = time.Now() // it is tried again later
 		return
 	}
-	for _, p := range needing {
-		if err := a.attachOwnOf(ctx, p, o.sites); err != nil {
-			a.warnUnlessGone(p, err)
-			a.endAlone()
-			o.since = time.Now() // it is tried again later
-			return
-		}
-	}
-	a.reporter.Warn(a.prober.kernel.AwaitHits())
 	for _, p := range needing {
 		p.toldIntra = true // what was missed of it until now was told, and nothing is from now on
 	}
 	a.reporter.Warn(a.prober.close(o.release(&a.prober,
 		fmt.Sprintf("intra-process communication is probed in the processes that have it only (%d)", len(needing)))))
+}
+
+// attachOwnOfAll attaches for processes what every process has, so that no hit of theirs needs the links for every
+// process any more. It reports whether all of that succeeded.
+func (a *Attacher) attachOwnOfAll(ctx context.Context, o occasionalSites, needing []*Process) bool {
+	err := a.prober.kernel.PreferOwnLinks(true)
+	a.reporter.Warn(err)
+	if err != nil {
+		return false
+	}
+	for _, p := range needing {
+		if err := a.attachOwnOf(ctx, p, o.sites); err != nil {
+			a.warnUnlessGone(p, err)
+			return false
+		}
+	}
+	err = a.prober.kernel.AwaitHits()
+	a.reporter.Warn(err)
+	return err == nil
 }
 
 // attachOwnOf attaches those of the sites that a process has mapped, for it alone.

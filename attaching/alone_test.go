@@ -181,3 +181,18 @@ func TestReinstatedUnitOfWhoIsAlone(t *testing.T) {
 		t.Errorf("recorded twice: %v", a.told.kernel.twice)
 	}
 }
+
+// Where hits that are under way cannot be awaited, every process keeps its links.
+func TestLinksOfAllStayWhereHitsCannotBeAwaited(t *testing.T) {
+	a := startAlone(t)
+	a.Begin(t.Context(), NewProcess(a.first.Target))
+	a.Sweep()
+	a.told.kernel.waiting = errors.New("no memory")
+	settleAll(t, a.Attacher, a.first, a.second)
+	if len(a.told.warnings) == 0 {
+		t.Error("nothing is said")
+	}
+	a.told.kernel.waiting, a.told.warnings = nil, nil
+	a.Sweep()
+	a.require(t, "later", 1, 0, 0)
+}
