@@ -75,7 +75,7 @@ func (a *Attacher) attachOwnOfAll(ctx context.Context, o occasionalSites, needin
 
 // attachOwnOf attaches those of the sites that a process has mapped, for it alone.
 func (a *Attacher) attachOwnOf(ctx context.Context, p *Process, sites []probes.Site) error {
-	own := &detachable{attached: attachedSites{}}
+	own := &detachable{attached: p.attachedAlone}
 	for _, site := range sites {
 		if p.maps(site) {
 			site.Role = abi.RoleOwnFunction

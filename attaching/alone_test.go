@@ -196,3 +196,17 @@ func TestLinksOfAllStayWhereHitsCannotBeAwaited(t *testing.T) {
 	a.Sweep()
 	a.require(t, "later", 1, 0, 0)
 }
+
+// What a process has for itself again and again is told once.
+func TestWhatIsAloneIsToldOnce(t *testing.T) {
+	a := startAlone(t)
+	before := len(a.told.attached)
+	for range 3 {
+		a.Begin(t.Context(), NewProcess(a.first.Target))
+		settleAll(t, a.Attacher, a.first, a.second)
+	}
+	a.require(t, "later", 0, 0, 1)
+	if again := a.told.attached[before:]; len(again) != 0 {
+		t.Errorf("told again: %v", again)
+	}
+}

@@ -24,6 +24,8 @@ type Process struct {
 	told      map[siteKey]bool
 	lostSince map[target.FileID]int64
 	toldIntra bool // what was missed of its intra-process communication
+	// attachedAlone are the sites that it has, or had once, for itself in place of every process (sharedLinks.alone).
+	attachedAlone attachedSites
 	// formerGaps are those of occasional sites before all links were last replaced.
 	formerGaps gaps
 	begun      int64 // when it began or, if the machine has slept since, earlier; CLOCK_MONOTONIC in nanoseconds
@@ -45,7 +47,7 @@ func newOwnLinks() ownLinks { return ownLinks{attached: attachedSites{}, bodies:
 func NewProcess(p *target.Process) *Process {
 	return &Process{
 		Target: p, ownLinks: newOwnLinks(),
-		told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: Begun(p.StartTime),
+		attachedAlone: attachedSites{}, told: map[siteKey]bool{}, lostSince: map[target.FileID]int64{}, begun: Begun(p.StartTime),
 	}
 }
 
