@@ -210,3 +210,24 @@ func TestWhatIsAloneIsToldOnce(t *testing.T) {
 		t.Errorf("told again: %v", again)
 	}
 }
+
+// What is to be detached from all processes is also detached from those that have had it for themselves.
+func TestReplacedLinksGoWithTheOthers(t *testing.T) {
+	for name, end := range map[string]func(*aloneTest){
+		"a file that may not be shared": func(a *aloneTest) { a.unshare(a.intra.File, errNotShared) },
+		"a unit":                        func(a *aloneTest) { a.retireUnits([]abi.Unit{optionalUnit(a.intra)}, retirement{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startAlone(t)
+			a.budget.byUnit = true
+			for range 2 { // what is attached from now on is attached unit by unit
+				a.Begin(t.Context(), NewProcess(a.first.Target))
+				settleAll(t, a.Attacher, a.first, a.second)
+			}
+			a.Begin(t.Context(), NewProcess(a.first.Target))
+			a.require(t, "replaced", 1, 0, 1)
+			end(a)
+			a.require(t, "ended", 0, 0, 0)
+		})
+	}
+}

@@ -40,7 +40,7 @@ func (a *Attacher) retireUnits(units []abi.Unit, r retirement) {
 	for _, unit := range units {
 		a.prober.retire(unit, r)
 	}
-	lists := a.sharedLists()
+	lists := append(a.sharedLists(), &a.replaced)
 	for _, p := range a.processes {
 		lists = append(lists, p.attachmentLists()...)
 	}

@@ -291,7 +291,7 @@ func (a *Attacher) closeShared(file target.FileID) {
 // need not have recorded anything.
 func (a *Attacher) detachShared(file target.FileID, since int64) {
 	delete(a.sharing.examined, file)
-	a.prober.closeIf(ofFile(file), a.sharedLists()...)
+	a.prober.closeIf(ofFile(file), append(a.sharedLists(), &a.replaced)...)
 	for _, group := range a.sharedDetachables() {
 		group.forget(file)
 	}
