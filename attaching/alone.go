@@ -18,7 +18,8 @@ import (
 const maxAlone = 32
 
 // needingAlone are those of the processes that share what shows intra-process communication which should have it for
-// themselves: none if that is not worth it, or if another one may need it, too.
+// themselves: none if that is not worth it, if another one may need it, too, or if it was not yet told what one of them
+// has missed.
 func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 	if !a.prober.kernel.MayChangeLinks() {
 		return nil
@@ -27,7 +28,7 @@ func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 	for _, p := range sharing {
 		switch {
 		case !a.needsOccasional(p):
-		case a.entities.HasIntraProcess(p):
+		case a.entities.HasIntraProcess(p) && !a.hasUntoldGaps(p):
 			needing = append(needing, p)
 		default:
 			return nil

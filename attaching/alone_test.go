@@ -231,3 +231,20 @@ func TestReplacedLinksGoWithTheOthers(t *testing.T) {
 		})
 	}
 }
+
+// What was missed of a process that turns out late to have intra-process communication is told before it has links of
+// its own, by which nothing is missed.
+func TestGapsAreToldBeforeItIsAlone(t *testing.T) {
+	a := startAlone(t)
+	attach(t, a.Attacher, NewProcess(a.first.Target), a.intra) // for which every process has it
+	a.Sweep()
+	a.told.withIntra[a.first] = true // as it is read behind Settle
+	before := len(a.told.armed[a.first])
+	settleAll(t, a.Attacher)
+	for range 2 {
+		settleAll(t, a.Attacher, a.first, a.second)
+	}
+	if missed := a.told.armed[a.first][before:]; len(missed) != 1 {
+		t.Errorf("%d gaps are told", len(missed))
+	}
+}

@@ -48,6 +48,12 @@ func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int6
 	}
 }
 
+// hasUntoldGaps reports whether something may have been missed of a process's intra-process communication, if it has
+// any, that was not told.
+func (a *Attacher) hasUntoldGaps(p *Process) bool {
+	return len(p.formerGaps)+len(a.occasionalOf(p).gaps) > 0 && !p.toldIntra
+}
+
 // missedIn says that sites were not attached from one instant to another.
 func (a *Attacher) missedIn(p *Process, sites []probes.Site, since, at int64) []Armed {
 	missed := a.armed(p, sites, func(site probes.Site) bool { return !p.sharesOccasional || p.maps(site) })

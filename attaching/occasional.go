@@ -255,7 +255,7 @@ func (a *Attacher) settleOccasional(ctx context.Context, p *Process) {
 		return
 	}
 	o := a.occasionalOf(p)
-	if len(p.formerGaps)+len(o.gaps) > 0 && !p.toldIntra && a.alone[p] == nil && a.entities.HasIntraProcess(p) {
+	if a.hasUntoldGaps(p) && a.entities.HasIntraProcess(p) {
 		a.AwaitIntraProcess(ctx, p, 0)
 	}
 	if o.detached && a.needsSteps(p) && a.alone[p] == nil {
