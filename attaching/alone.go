@@ -58,9 +58,7 @@ func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing [
 // attachOwnOfAll attaches for processes what every process has, so that no hit of theirs needs the links for every
 // process any more. It reports whether all of that succeeded.
 func (a *Attacher) attachOwnOfAll(ctx context.Context, o occasionalSites, needing []*Process) bool {
-	err := a.prober.kernel.PreferOwnLinks(true)
-	a.reporter.Warn(err)
-	if err != nil {
+	if !a.preferOwnLinks(true) {
 		return false
 	}
 	for _, p := range needing {
@@ -69,7 +67,7 @@ func (a *Attacher) attachOwnOfAll(ctx context.Context, o occasionalSites, needin
 			return false
 		}
 	}
-	err = a.prober.kernel.AwaitHits()
+	err := a.prober.kernel.AwaitHits()
 	a.reporter.Warn(err)
 	return err == nil
 }
@@ -100,15 +98,17 @@ func (a *Attacher) attachOwnOf(ctx context.Context, p *Process, sites []probes.S
 	return nil
 }
 
-// preferLinksOfAll says that links for every process are about to be attached beside those that single ones have. It
-// reports whether that succeeded.
-func (a *Attacher) preferLinksOfAll() bool {
-	if len(a.alone) == 0 {
-		return true
+// preferLinksOfAll says that links for every process are about to be attached, beside those that single ones have: also
+// those of a process that was released stay until the next Sweep. It reports whether that succeeded.
+func (a *Attacher) preferLinksOfAll() bool { return !a.prefersOwn || a.preferOwnLinks(false) }
+
+func (a *Attacher) preferOwnLinks(own bool) bool {
+	if err := a.prober.kernel.PreferOwnLinks(own); err != nil {
+		a.reporter.Warn(err)
+		return false
 	}
-	err := a.prober.kernel.PreferOwnLinks(false)
-	a.reporter.Warn(err)
-	return err == nil
+	a.prefersOwn = own
+	return true
 }
 
 // endAlone detaches, with the next Sweep, what single processes have for themselves, because every process has it.

@@ -248,3 +248,11 @@ func TestGapsAreToldBeforeItIsAlone(t *testing.T) {
 		t.Errorf("%d gaps are told", len(missed))
 	}
 }
+
+// Links of a process that was released match the program that it runs now, until they are swept.
+func TestReleasedLinksBesideThoseOfAll(t *testing.T) {
+	a := startAlone(t)
+	a.Release(a.second)
+	a.Begin(t.Context(), NewProcess(a.second.Target))
+	a.require(t, "when another program begins", 1, 0, 1)
+}

@@ -74,8 +74,10 @@ type Attacher struct {
 	released []unitAttachment // of processes that are over
 	// replaced are links of processes in whose place every process has others now.
 	replaced []unitAttachment
-	opened   bool // the recording has begun
-	budget   *budget
+	// prefersOwn says that links of single processes are newer than those for every process, where there are both.
+	prefersOwn bool
+	opened     bool // the recording has begun
+	budget     *budget
 	// reinstating are units that are attached again, which was not wanted before: nothing is missing of them.
 	reinstating []abi.Unit
 }
