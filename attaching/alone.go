@@ -34,7 +34,7 @@ func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 			return nil
 		}
 	}
-	if len(needing) > maxAlone || AreSharedLinksCheaper(len(needing), len(sharing)-len(needing), nil) {
+	if len(needing) > maxAlone || AreSharedLinksCheaper(len(needing), len(sharing)-len(needing), a.options.Costs) {
 		return nil
 	}
 	return needing
