@@ -256,3 +256,46 @@ func TestReleasedLinksBesideThoseOfAll(t *testing.T) {
 	a.Begin(t.Context(), NewProcess(a.second.Target))
 	a.require(t, "when another program begins", 1, 0, 1)
 }
+
+// Where links for every process cannot be attached again, or others cannot take the place of all, a process keeps what
+// it has for itself, until they can.
+func TestWhatIsAloneStays(t *testing.T) {
+	for name, hinder := range map[string]func(*testing.T, *aloneTest){
+		"all links are refused": func(t *testing.T, a *aloneTest) {
+			a.told.kernel.unable = errors.New("no memory")
+			a.Begin(t.Context(), NewProcess(a.first.Target))
+			a.told.kernel.unable = nil
+		},
+		"a site is refused": func(t *testing.T, a *aloneTest) {
+			a.told.kernel.refuse = func(probes.Site) error { return errors.New("no room") }
+			a.Begin(t.Context(), NewProcess(a.first.Target))
+			a.told.kernel.refuse = nil
+		},
+		"a change cannot begin": func(t *testing.T, a *aloneTest) {
+			a.told.kernel.unchangeable = errors.New("no")
+			if err := a.ChangeLinks(t.Context(), false); err == nil {
+				t.Error("changed")
+			}
+		},
+		"a change is not committed": func(t *testing.T, a *aloneTest) {
+			a.told.kernel.committing = func() error { return errors.New("no") }
+			if err := a.ChangeLinks(t.Context(), false); err == nil {
+				t.Error("changed")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startAlone(t)
+			hinder(t, a)
+			a.Sweep()
+			a.told.warnings = nil
+			a.require(t, "hindered", 0, 0, 1)
+			if unarmed := a.Unarmed(a.second); len(unarmed) != 0 {
+				t.Errorf("not attached: %+v", unarmed)
+			}
+			a.Begin(t.Context(), NewProcess(a.first.Target))
+			a.Sweep()
+			a.require(t, "later", 1, 0, 0)
+		})
+	}
+}
