@@ -45,6 +45,7 @@ func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing [
 	a.Sweep() // links that single processes had before
 	if !a.attachOwnOfAll(ctx, o, needing) {
 		a.endAlone()
+		a.Sweep()            // links for every process that are attached next are newer
 		o.since = time.Now() // it is tried again later
 		return
 	}

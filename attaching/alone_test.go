@@ -112,7 +112,6 @@ func TestIntraProcessStaysForAll(t *testing.T) {
 			a.Sweep()
 			change(a)
 			settleAll(t, a.Attacher, a.first, a.second)
-			a.Sweep()
 			a.told.warnings = nil
 			a.require(t, "later", 1, 0, 0)
 		})
@@ -193,8 +192,7 @@ func TestLinksOfAllStayWhereHitsCannotBeAwaited(t *testing.T) {
 		t.Error("nothing is said")
 	}
 	a.told.kernel.waiting, a.told.warnings = nil, nil
-	a.Sweep()
-	a.require(t, "later", 1, 0, 0)
+	a.require(t, "then", 1, 0, 0)
 }
 
 // What a process has for itself again and again is told once.
@@ -298,4 +296,30 @@ func TestWhatIsAloneStays(t *testing.T) {
 			a.require(t, "later", 1, 0, 0)
 		})
 	}
+}
+
+// A site that could not be attached for every process is tried again, also after others in vain for single ones.
+func TestSiteOfAllBesideOwnLinksInVain(t *testing.T) {
+	a := startAlone(t)
+	third, another := NewProcess(a.first.Target), a.intra
+	another.Event, another.Offset = abi.EventRclcppIntraPublish, a.intra.Offset+64
+	a.told.kernel.refuse = func(s probes.Site) error {
+		if s.Event == another.Event {
+			return errors.New("no room")
+		}
+		return nil
+	}
+	a.Begin(t.Context(), third)
+	for _, p := range []*Process{a.first, a.second, third} {
+		attach(t, a.Attacher, p, a.intra, another)
+	}
+	a.Sweep()
+	a.told.kernel.refuse, a.told.kernel.waiting, a.told.warnings = nil, errors.New("no memory"), nil
+	settleAll(t, a.Attacher, a.first, a.second, third)
+	if len(a.told.warnings) == 0 {
+		t.Fatal("nothing was in vain")
+	}
+	a.told.kernel.waiting, a.told.warnings = nil, nil
+	attach(t, a.Attacher, a.second, a.intra, another)
+	a.require(t, "tried again", 2, 0, 0)
 }
