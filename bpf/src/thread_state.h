@@ -59,7 +59,7 @@ struct sight {
 	__u64 stack_pointer;
 	__u64 arguments[RAW_ARGUMENTS];
 	__u32 event; /* its id, 0: there is none */
-	__u32 role;  /* where it was seen */
+	__u32 role;  /* where it was seen; of links that change hands: the change */
 };
 
 /*
