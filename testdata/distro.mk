@@ -42,7 +42,7 @@ LDFLAGS := -L$(DIRECTORY) -Wl,-rpath,'$$ORIGIN' -Wl,-z,now $(PLT_$(MACHINE)) -Wl
 objects_of = $(patsubst %,$(OBJECTS)/%.o,$(basename $(wildcard $(addsuffix /*.cpp,$(1)))))
 
 LIBRARIES := tracetools standin rmw_fastrtps_shared_cpp rmw_fastrtps_cpp rmw_cyclonedds_cpp \
-             rmw_implementation rcl rcl_lifecycle rclcpp standin_component
+             rmw_implementation rcl rcl_lifecycle rclcpp standin_component crowd
 PRODUCTS := $(LIBRARIES:%=lib%.so) ros_node busy spender pipeline $(RED_ZONE_$(MACHINE))
 
 # Where tools look for message definitions: the share folder of an ament prefix.
@@ -61,6 +61,7 @@ rcl_objects := $(call objects_of,src/rcl)
 rcl_lifecycle_objects := $(call objects_of,src/rcl_lifecycle)
 rclcpp_objects := $(call objects_of,src/rclcpp)
 standin_component_objects := $(call objects_of,component)
+crowd_objects := $(call objects_of,crowd)
 ros_node_objects := $(call objects_of,ros_node)
 busy_objects := $(call objects_of,busy)
 spender_objects := $(call objects_of,spender)
@@ -73,6 +74,7 @@ rcl_needs := tracetools standin rmw_implementation
 rcl_lifecycle_needs := tracetools standin rcl
 rclcpp_needs := tracetools standin rmw_implementation rcl
 standin_component_needs := rclcpp rcl tracetools standin
+crowd_needs := tracetools
 ros_node_needs := rclcpp rcl_lifecycle rcl tracetools standin
 busy_needs := rclcpp rcl tracetools standin
 spender_needs := $(busy_needs)

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/caret-bpf/caret-bpf/elffile"
 	"github.com/caret-bpf/caret-bpf/test/measure"
 	"github.com/caret-bpf/caret-bpf/test/standin"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -29,7 +25,11 @@ func BenchmarkStart(b *testing.B) {
 	requireRecordingBench(b)
 	program := measure.CopySelf(b, b.TempDir(), "caret-bpf")
 	for _, distro := range standin.Distros() {
-		libraries := copyComponent(b, distro, startLibraries)
+		component := filepath.Join(standin.Directory(b, distro, false), "libstandin_component.so")
+		libraries, err := measure.CopyLibraries(component, b.TempDir(), startLibraries)
+		if err != nil {
+			b.Fatal(err)
+		}
 		for _, way := range []string{"uprobe_multi", "tracefs"} {
 			for _, cache := range []string{"warm", "cold"} {
 				b.Run(fmt.Sprintf("%s/%s/%s", distro, way, cache), func(b *testing.B) {
@@ -89,39 +89,4 @@ func dropCaches(b *testing.B) {
 	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
 		b.Skip(err)
 	}
-}
-
-// copyComponent makes copies of the stand-in's library of a node. Each has a build-id of its own, as different
-// libraries have.
-func copyComponent(b *testing.B, distro string, count int) []string {
-	b.Helper()
-	original := filepath.Join(standin.Directory(b, distro, false), "libstandin_component.so")
-	content, err := os.ReadFile(original)
-	if err != nil {
-		b.Fatal(err)
-	}
-	file, err := elffile.New(bytes.NewReader(content))
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, err := file.BuildID()
-	if err != nil {
-		b.Fatal(err)
-	}
-	id, err := hex.DecodeString(text)
-	place := bytes.Index(content, id)
-	if err != nil || len(id) < 4 || place < 0 {
-		b.Fatal("build-id", text, err)
-	}
-	folder := b.TempDir()
-	var libraries []string
-	for i := range uint32(count) {
-		binary.LittleEndian.PutUint32(content[place:], i)
-		path := filepath.Join(folder, fmt.Sprintf("libcomponent_%03d.so", i))
-		if err := os.WriteFile(path, content, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		libraries = append(libraries, path)
-	}
-	return libraries
 }

@@ -29,7 +29,9 @@ const (
 
 // System is a ROS 2 with a program to measure on it.
 type System struct {
-	Name, Prefix, Libraries, Program, RMW string
+	Name, Distro, Prefix, Libraries, Program, RMW string
+	// Environment is what its programs have besides.
+	Environment []string
 }
 
 // systems are the stand-ins and the ROS 2 installations under /opt/ros: copies with stripped libraries where there are
@@ -38,7 +40,10 @@ func systems() []System {
 	var all []System
 	for _, distro := range []string{"humble", "jazzy"} {
 		prefix := filepath.Join("build/testdata", distro+"-stripped")
-		all = append(all, System{"stand-in " + distro, prefix, prefix, filepath.Join(prefix, "busy"), "rmw_cyclonedds_cpp"})
+		all = append(all, System{
+			Name: "stand-in " + distro, Distro: distro, Prefix: prefix, Libraries: prefix, Program: filepath.Join(prefix, "busy"),
+			RMW: "rmw_cyclonedds_cpp",
+		})
 	}
 	for _, distro := range []string{"humble", "jazzy"} {
 		prefix := "/opt/ros/" + distro
@@ -49,7 +54,10 @@ func systems() []System {
 		if rmw == "" {
 			rmw = "rmw_fastrtps_cpp"
 		}
-		all = append(all, System{"ROS 2 " + distro, prefix, filepath.Join(prefix, "lib"), filepath.Join("build/on-ros", distro, "busy"), rmw})
+		all = append(all, System{
+			Name: "ROS 2 " + distro, Distro: distro, Prefix: prefix, Libraries: filepath.Join(prefix, "lib"),
+			Program: filepath.Join("build/on-ros", distro, "busy"), RMW: rmw,
+		})
 	}
 	return all
 }
@@ -117,6 +125,7 @@ func (s System) Command(load Workload, meter string, domain int) *exec.Cmd {
 	command := exec.Command(s.Program, meter, string(load))
 	command.Env = append(os.Environ(), "LD_LIBRARY_PATH="+s.Libraries, "AMENT_PREFIX_PATH="+s.Prefix, "RMW_IMPLEMENTATION="+s.RMW,
 		fmt.Sprint("ROS_DOMAIN_ID=", domain), "ROS_LOCALHOST_ONLY=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
+	command.Env = append(command.Env, s.Environment...)
 	return command
 }
 

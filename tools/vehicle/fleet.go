@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -33,29 +34,43 @@ func startFleet(ctx context.Context, s busy.System, size int) (*fleet, error) {
 		f.stop()
 		return nil, err
 	}
+	f.idle, err = startSideBySide(size-1, func(i int) (*busy.Program, error) { return s.Start(ctx, busy.Idle, 1+(i+1)%domains) })
+	if err != nil {
+		f.stop()
+		return nil, fmt.Errorf("%d of %d programs run: %w", 1+len(f.idle), size, err)
+	}
+	return f, f.measured.Signal(syscall.SIGCONT)
+}
+
+// startSideBySide starts programs, which have numbers from 0 on.
+func startSideBySide(count int, start func(number int) (*busy.Program, error)) (started []*busy.Program, err error) {
 	var starting sync.WaitGroup
 	var mutex sync.Mutex
 	slots := make(chan struct{}, startedAtOnce)
-	for i := 1; i < size; i++ {
+	for i := range count {
 		slots <- struct{}{}
 		starting.Go(func() {
 			defer func() { <-slots }()
-			p, startError := s.Start(ctx, busy.Idle, 1+i%domains)
+			p, startError := start(i)
 			mutex.Lock()
 			defer mutex.Unlock()
 			if startError != nil {
 				err = startError
 				return
 			}
-			f.idle = append(f.idle, p)
+			started = append(started, p)
 		})
 	}
 	starting.Wait()
-	if err != nil {
-		f.stop()
-		return nil, fmt.Errorf("%d of %d programs run: %w", 1+len(f.idle), size, err)
+	return started, err
+}
+
+// signal sends all programs a signal.
+func (f *fleet) signal(what os.Signal) (err error) {
+	for _, p := range append(f.idle[:len(f.idle):len(f.idle)], f.measured) {
+		err = errors.Join(err, p.Signal(what))
 	}
-	return f, f.measured.Signal(syscall.SIGCONT)
+	return err
 }
 
 // pids are those of all programs.
@@ -69,7 +84,7 @@ func (f *fleet) pids() []int32 {
 
 func (f *fleet) stop() {
 	var stopping sync.WaitGroup
-	for _, p := range append(f.idle, f.measured) {
+	for _, p := range append(f.idle[:len(f.idle):len(f.idle)], f.measured) {
 		_ = p.Signal(os.Kill)
 		stopping.Go(p.Stop)
 	}

@@ -38,8 +38,7 @@ func measureLaunched(ctx context.Context, s busy.System, size int, untraced floa
 		return figures{}, err
 	}
 	found, err := measureScript(ctx, r, scratch, meters)
-	end, stopError := r.stop()
-	found.memory = end.memory
+	_, stopError := r.stop()
 	found.untraced = untraced
 	return found, errors.Join(err, stopError)
 }

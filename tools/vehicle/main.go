@@ -20,22 +20,29 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 3, "how often everything is measured")
 	sizes := flag.String("processes", "1,20,100,300", "how many processes there are, separated by commas")
+	crowd := flag.Bool("crowd", false, "measure a large system: 300 processes with 600 libraries, 40,000 sites and 10,000 threads")
 	only := flag.String("only", "", "measure the systems whose names match this regular expression")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := run(ctx, *rounds, *sizes, *only); err != nil {
+	if err := run(ctx, *rounds, *sizes, *only, *crowd); err != nil {
 		fmt.Fprintln(os.Stderr, "vehicle:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, sizes, only string) error {
+func run(ctx context.Context, rounds int, sizes, only string, crowd bool) error {
 	systems, err := busy.Chosen(only, os.Stdout)
 	if err != nil {
 		return err
 	}
 	for _, s := range systems {
+		if crowd {
+			if err := measureCrowd(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
+			continue
+		}
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
 		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest 200 ms, after; untraced | added later | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
@@ -180,7 +187,7 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	}
 	found, err := measureRecording(r, f.measured.Meter, f.measured.Signal)
 	end, stopError := r.stop()
-	found.attaching, found.detaching, found.memory = r.began, end.detaching, end.memory
+	found.attaching, found.detaching = r.began, end.detaching
 	found.attachingAlone, found.detachingAlone = alone.attaching, alone.detaching
 	found.before, found.untraced = before, measure.Median(before)
 	return found, errors.Join(err, stopError)
@@ -217,13 +224,10 @@ func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error
 	}
 	defer func() { err = errors.Join(err, send(syscall.SIGCONT)) }()
 	time.Sleep(writing)
-	before, err := measure.ProcessorTime(r.command.Process.Pid)
-	if err != nil {
+	if found.idle, err = r.processorTime(func() { time.Sleep(idleWindow) }); err != nil {
 		return found, err
 	}
-	time.Sleep(idleWindow)
-	after, err := measure.ProcessorTime(r.command.Process.Pid)
-	found.idle = (after - before).Seconds() / idleWindow.Seconds()
+	found.memory, err = r.memory()
 	return found, err
 }
 

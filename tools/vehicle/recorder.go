@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/caret-bpf/caret-bpf/test/measure"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // program is the recorder.
@@ -75,10 +78,31 @@ func (r *recorder) listen(from io.Reader, recording func()) {
 	r.said <- said.String()
 }
 
+// memory returns how much of the recorder was resident at most, in bytes. Pages that it has mapped several times, as it
+// has its ring buffer, count once.
+func (r *recorder) memory() (int64, error) {
+	kilobytes := map[string]int64{}
+	for _, name := range []string{"smaps_rollup", "status"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", r.command.Process.Pid, name))
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(text)) {
+			var value int64
+			if key, rest, found := strings.Cut(line, ":"); found {
+				if _, err := fmt.Sscanf(rest, "%d kB", &value); err == nil {
+					kilobytes[key] = value
+				}
+			}
+		}
+	}
+	return (kilobytes["Pss"] + kilobytes["VmHWM"] - kilobytes["VmRSS"]) << 10, nil
+}
+
 // ended is what is known of a recording when it has ended.
 type ended struct {
 	detaching time.Duration // from Ctrl-C to the end of the program
-	memory    int64         // most that was resident, bytes
+	sites     int           // at which it was planned to record
 }
 
 // stop ends the recording and removes what it made.
@@ -90,11 +114,28 @@ func (r *recorder) stop() (ended, error) {
 	said := <-r.said
 	err := r.command.Wait()
 	e := ended{detaching: time.Since(begin)}
-	if usage, ok := r.command.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		e.memory = usage.Maxrss << 10
-	}
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, said)
 	}
+	text, readError := os.ReadFile(filepath.Join(r.output, trace.SessionFile))
+	if readError == nil {
+		var session *trace.Session
+		if session, readError = trace.DecodeSession(text); readError == nil {
+			e.sites = len(session.Plan.Sites)
+		}
+	}
+	err = errors.Join(err, readError)
 	return e, errors.Join(err, os.RemoveAll(filepath.Dir(r.output)))
+}
+
+// processorTime returns what the recorder uses, in seconds for each second of what is done.
+func (r *recorder) processorTime(do func()) (float64, error) {
+	began := time.Now()
+	before, err := measure.ProcessorTime(r.command.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	do()
+	after, err := measure.ProcessorTime(r.command.Process.Pid)
+	return (after - before).Seconds() / time.Since(began).Seconds(), err
 }
