@@ -181,7 +181,8 @@ func (c *tally) readAll() {
 	}
 }
 
-// expectHits requires that a process hit each of two events so often, once each time, and that nobody else hit anything.
+// expectHits requires that a process hit each of two events so often, once each time, and that nobody else hit
+// anything.
 func (c *tally) expectHits(process int32, hits int, events ...abi.Event) {
 	c.t.Helper()
 	if len(c.hits) != 1 {
