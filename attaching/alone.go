@@ -42,11 +42,11 @@ func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 
 // attachAlone attaches for the processes that need it what every process has, and then detaches it from all others.
 func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing []*Process) {
-	a.Sweep() // links that single processes had before
-	if !a.attachOwnOfAll(ctx, o, needing) {
-		a.endAlone()
-		a.Sweep()            // links for every process that are attached next are newer
-		o.since = time.Now() // it is tried again later
+	a.Sweep()
+	if len(a.replaced) > 0 || !a.attachOwnOfAll(ctx, o, needing) { // what was replaced is older than links of all
+		a.endAlone(&a.released) // no hit needs them: it comes to those for every process behind them
+		a.Sweep()               // links for every process that are attached next are newer
+		o.since = time.Now()    // it is tried again later
 		return
 	}
 	for _, p := range needing {
@@ -112,10 +112,11 @@ func (a *Attacher) preferOwnLinks(own bool) bool {
 	return true
 }
 
-// endAlone detaches, with the next Sweep, what single processes have for themselves, because every process has it.
-func (a *Attacher) endAlone() {
+// endAlone has the next Sweep detach what single processes have for themselves, because every process has it: closing is
+// released or, if hits may need it that have passed the others' place, replaced.
+func (a *Attacher) endAlone(closing *[]unitAttachment) {
 	for _, own := range a.alone {
-		a.replaced = append(a.replaced, own.attachments...)
+		*closing = append(*closing, own.attachments...)
 	}
 	clear(a.alone)
 }

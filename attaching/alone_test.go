@@ -195,6 +195,28 @@ func TestLinksOfAllStayWhereHitsCannotBeAwaited(t *testing.T) {
 	a.require(t, "then", 1, 0, 0)
 }
 
+// What every process has in place of single ones' links does not end these before hits that are under way are over.
+func TestReplacedLinksStayWhereHitsCannotBeAwaited(t *testing.T) {
+	a := startAlone(t)
+	a.told.kernel.waiting = errors.New("no memory")
+	a.Begin(t.Context(), NewProcess(a.first.Target))
+	a.Sweep()
+	settleAll(t, a.Attacher, a.first, a.second)
+	if len(a.told.warnings) == 0 {
+		t.Error("nothing is said")
+	}
+	if err := a.ChangeLinks(t.Context(), false); !errors.Is(err, ErrLinksStay) {
+		t.Error("changed:", err)
+	}
+	a.told.warnings = nil
+	a.require(t, "meanwhile", 1, 0, 1)
+	a.told.kernel.waiting = nil
+	a.Sweep()
+	a.require(t, "then", 1, 0, 0)
+	settleAll(t, a.Attacher, a.first, a.second)
+	a.require(t, "later", 0, 0, 1)
+}
+
 // What a process has for itself again and again is told once.
 func TestWhatIsAloneIsToldOnce(t *testing.T) {
 	a := startAlone(t)

@@ -257,13 +257,17 @@ func (a *Attacher) Release(p *Process) {
 }
 
 // Sweep detaches what was attached for processes that were released, or has others in its place. The kernel waits once
-// for all of it.
+// for all of it. What was replaced stays until the hits that may need it are over.
 func (a *Attacher) Sweep() {
 	if len(a.replaced) > 0 {
-		a.reporter.Warn(a.prober.kernel.AwaitHits())
+		err := a.prober.kernel.AwaitHits()
+		a.reporter.Warn(err)
+		if err == nil {
+			a.released, a.replaced = append(a.released, a.replaced...), nil
+		}
 	}
-	a.reporter.Warn(a.prober.close(slices.Concat(a.released, a.replaced)))
-	a.released, a.replaced = nil, nil
+	a.reporter.Warn(a.prober.close(a.released))
+	a.released = nil
 }
 
 // Verify detaches files from every process that were written in place, so that their sites are not what was proven.

@@ -32,8 +32,8 @@ func (a *Attacher) MayChangeLinks() bool {
 // something that is attached cannot be attached by new links, the former ones stay, and the error wraps ErrLinksStay.
 func (a *Attacher) ChangeLinks(ctx context.Context, shared bool) error {
 	a.Sweep()
-	if !a.preferLinksOfAll() {
-		return fmt.Errorf("%w: those of single processes would be preferred", ErrLinksStay)
+	if len(a.replaced) > 0 || !a.preferLinksOfAll() {
+		return fmt.Errorf("%w: there are still others of single processes", ErrLinksStay)
 	}
 	if err := a.prober.kernel.BeginChange(shared); err != nil {
 		return fmt.Errorf("%w: %w", ErrLinksStay, err)

@@ -17,13 +17,10 @@ const IntraProcessPatience = 5 * time.Second
 // was missed of it. It began at an instant of CLOCK_MONOTONIC in nanoseconds; 0 says that it is not known when.
 func (a *Attacher) AwaitIntraProcess(ctx context.Context, p *Process, began int64) {
 	showing := a.showingIntraProcess(p)
-	if len(showing) == 0 {
+	if len(showing) == 0 || a.alone[p] != nil {
 		return
 	}
 	o := a.occasionalOf(p)
-	if a.alone[p] != nil {
-		return // it is probed
-	}
 	a.returnToOccasional(ctx, o)
 	if o.detached || p.toldIntra {
 		return // it is tried again, or was told

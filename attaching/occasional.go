@@ -232,7 +232,7 @@ func (a *Attacher) returnToOccasional(ctx context.Context, o occasionalSites) {
 	o.attachedAt = time.Now()
 	o.gaps.end(o.returned)
 	if o.pid == 0 {
-		a.endAlone()
+		a.endAlone(&a.replaced)
 	}
 }
 
