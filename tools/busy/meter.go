@@ -29,20 +29,30 @@ var ErrTooFew = errors.New("the program executes too few callbacks")
 
 // OpenMeter maps the file of a meter, which it creates.
 func OpenMeter(path string) (*Meter, error) {
+	words, err := MapWords[[3]uint64](path, unix.PROT_READ)
+	if err != nil {
+		return nil, err
+	}
+	return &Meter{words}, nil
+}
+
+// MapWords maps a file of some words, which it creates, with a protection of mmap(2). Other processes see what is
+// written.
+func MapWords[W any](path string, protection int) (*W, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	const size = int(unsafe.Sizeof([3]uint64{}))
+	size := int(unsafe.Sizeof(*new(W)))
 	if err := file.Truncate(int64(size)); err != nil {
 		return nil, err
 	}
-	mapped, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	mapped, err := unix.Mmap(int(file.Fd()), 0, size, protection, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
-	return &Meter{(*[3]uint64)(unsafe.Pointer(&mapped[0]))}, nil
+	return (*W)(unsafe.Pointer(&mapped[0])), nil
 }
 
 // Close unmaps the file.

@@ -61,7 +61,7 @@ func measureCrowd(ctx context.Context, s busy.System) error {
 	}
 	defer f.stop()
 	fmt.Printf("%s, %s: %d processes, %d libraries, %d threads\n\n", s.Name, s.RMW, crowdSize, len(libraries), f.threads())
-	fmt.Println("| recorded by | sites | until it records | to the end | memory | processor time: running, beside begins, idle |" +
+	fmt.Println("| recorded by | sites that session.json lists | until it records | to the end | memory | processor time: running, beside begins, idle |" +
 		" longest wait of a thread: untraced, attaching, recording, beside begins, detaching |")
 	fmt.Println("|---|---|---|---|---|---|---|")
 	for _, w := range ways {

@@ -65,9 +65,12 @@ func startSideBySide(count int, start func(number int) (*busy.Program, error)) (
 	return started, err
 }
 
+// programs are all of them, the measured one first.
+func (f *fleet) programs() []*busy.Program { return append([]*busy.Program{f.measured}, f.idle...) }
+
 // signal sends all programs a signal.
 func (f *fleet) signal(what os.Signal) (err error) {
-	for _, p := range append(f.idle[:len(f.idle):len(f.idle)], f.measured) {
+	for _, p := range f.programs() {
 		err = errors.Join(err, p.Signal(what))
 	}
 	return err
@@ -75,8 +78,8 @@ func (f *fleet) signal(what os.Signal) (err error) {
 
 // pids are those of all programs.
 func (f *fleet) pids() []int32 {
-	pids := []int32{f.measured.PID()}
-	for _, p := range f.idle {
+	var pids []int32
+	for _, p := range f.programs() {
 		pids = append(pids, p.PID())
 	}
 	return pids
@@ -84,7 +87,7 @@ func (f *fleet) pids() []int32 {
 
 func (f *fleet) stop() {
 	var stopping sync.WaitGroup
-	for _, p := range append(f.idle[:len(f.idle):len(f.idle)], f.measured) {
+	for _, p := range f.programs() {
 		_ = p.Signal(os.Kill)
 		stopping.Go(p.Stop)
 	}

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/caret-bpf/caret-bpf/tools/busy"
 )
 
 // lateness is how late a thread of a crowd was at most: a file of one word, which all of its programs map.
@@ -17,20 +16,11 @@ type lateness struct {
 }
 
 func openLateness(path string) (*lateness, error) {
-	file, err := os.Create(path)
+	word, err := busy.MapWords[int64](path, unix.PROT_READ|unix.PROT_WRITE)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	const size = int(unsafe.Sizeof(int64(0)))
-	if err := file.Truncate(int64(size)); err != nil {
-		return nil, err
-	}
-	mapped, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("map %s: %w", path, err)
-	}
-	return &lateness{path, (*int64)(unsafe.Pointer(&mapped[0]))}, nil
+	return &lateness{path, word}, nil
 }
 
 // reset returns how late a thread was at most since the last reset.

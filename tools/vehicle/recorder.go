@@ -102,7 +102,7 @@ func (r *recorder) memory() (int64, error) {
 // ended is what is known of a recording when it has ended.
 type ended struct {
 	detaching time.Duration // from Ctrl-C to the end of the program
-	sites     int           // at which it was planned to record
+	sites     int           // that session.json lists, which is not all of them beyond 30,000
 }
 
 // stop ends the recording and removes what it made.
