@@ -112,8 +112,8 @@ func (a *Attacher) preferOwnLinks(own bool) bool {
 	return true
 }
 
-// endAlone has the next Sweep detach what single processes have for themselves, because every process has it: closing is
-// released or, if hits may need it that have passed the others' place, replaced.
+// endAlone has the next Sweep detach what single processes have for themselves, because every process has it: closing
+// is released or, if hits may need it that have passed the others' place, replaced.
 func (a *Attacher) endAlone(closing *[]unitAttachment) {
 	for _, own := range a.alone {
 		*closing = append(*closing, own.attachments...)
