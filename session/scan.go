@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/distros"
@@ -44,11 +45,16 @@ type scans struct {
 	// Of the session's own goroutine.
 
 	running map[*process]context.CancelFunc
+	// waiting are processes that may want a scan, in the order of their turns.
+	waiting []*process
 	// searching has room for as many scans as have a processor, which bounds the memory of them.
 	searching chan struct{}
-	scanners  sync.Pool       // of *entities.Scanner
-	results   chan scanResult // with room for all that run; read by the session's own goroutine
-	closed    bool            // the recording is over
+	// unsearched is how many scans have begun and are not through the memory. searched has an element when one is.
+	unsearched atomic.Int32
+	searched   chan struct{}
+	scanners   sync.Pool       // of *entities.Scanner
+	results    chan scanResult // with room for all that run; read by the session's own goroutine
+	closed     bool            // the recording is over
 	// spent is how long the processes of each user have been scanned.
 	spent map[uint32]time.Duration
 }
@@ -77,33 +83,46 @@ type scanResult struct {
 func newScans(clock datasetClock, processes *processes, merger *merge.Merger, layouts *entities.Layouts, journal *journal) *scans {
 	return &scans{
 		clock: clock, processes: processes, merger: merger, layouts: layouts, journal: journal,
-		running: map[*process]context.CancelFunc{}, searching: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		running: map[*process]context.CancelFunc{}, searching: make(chan struct{}, runtime.GOMAXPROCS(0)), searched: make(chan struct{}, 1),
 		scanners: sync.Pool{New: func() any { return new(entities.Scanner) }},
 		results:  make(chan scanResult, scansAtOnce), spent: map[uint32]time.Duration{},
 	}
 }
 
+// lineUp has next ask all processes anew, once each.
+func (s *scans) lineUp() { s.waiting = s.scannable() }
+
 // next begins the scan of a process that was not scanned yet, or that has created entities since. It does nothing
-// while a scan runs: nobody waits for it.
+// while memory is searched: nobody waits for it. What was found in another process may not have taken effect yet.
 func (s *scans) next(ctx context.Context) {
-	for _, entry := range s.scannable() {
-		if len(s.running) > 0 {
-			return
-		}
-		if s.wants(entry) {
+	for s.unsearched.Load() == 0 && len(s.running) < scansAtOnce && len(s.waiting) > 0 {
+		entry := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		if s.isScannable(entry) && s.wants(entry) {
 			s.begin(ctx, entry)
 		}
 	}
 }
 
-// scannable returns the processes that live and run ROS 2, first those whose user's processes have been scanned for the
+func (s *scans) isScannable(entry *process) bool {
+	s.processes.mu.Lock()
+	defer s.processes.mu.Unlock()
+	return entry.isScannable()
+}
+
+// isScannable reports whether it lives and runs ROS 2. Called with the processes locked.
+func (p *process) isScannable() bool {
+	return p.ros2 && p.recorded && !p.ended && p.target != nil && p.target.Distro != distros.Unknown
+}
+
+// scannable returns the processes that can be scanned, first those whose user's processes have been scanned for the
 // least time.
 func (s *scans) scannable() []*process {
 	s.processes.mu.Lock()
 	defer s.processes.mu.Unlock()
 	var entries []*process
 	for _, entry := range s.processes.byPID {
-		if entry.ros2 && entry.recorded && !entry.ended && entry.target != nil && entry.target.Distro != distros.Unknown {
+		if entry.isScannable() {
 			entries = append(entries, entry)
 		}
 	}
@@ -118,7 +137,7 @@ func (s *scans) scannable() []*process {
 const maxRepeats = 3
 
 func (s *scans) wants(entry *process) bool {
-	if time.Now().Before(entry.scanned.pause) {
+	if s.running[entry] != nil || time.Now().Before(entry.scanned.pause) {
 		return false
 	}
 	if !entry.scanned.begun || entry.scanned.partial && !s.closed && entry.scanned.repeats < maxRepeats {
@@ -152,6 +171,7 @@ func (s *scans) begin(ctx context.Context, entry *process) {
 	memory.KeepFiles()
 	s.running[entry] = cancel
 	early := !s.closed
+	s.unsearched.Add(1)
 	go func(searching chan struct{}) {
 		defer memory.Close()
 		searching <- struct{}{}
@@ -163,6 +183,11 @@ func (s *scans) begin(ctx context.Context, entry *process) {
 			snapshot.End = s.clock.now()
 		}
 		<-searching
+		s.unsearched.Add(-1)
+		select {
+		case s.searched <- struct{}{}:
+		default:
+		}
 		time.Sleep(settleTime)
 		s.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
 	}(s.searching)

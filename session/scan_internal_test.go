@@ -6,14 +6,17 @@ import (
 	"github.com/caret-bpf/caret-bpf/merge"
 )
 
-// A process of which memory was left out is scanned again, a few times, but not when the recording is over.
+// A process of which memory was left out is scanned again, a few times, but not when the recording is over, and not
+// while what was found last is still to take effect.
 func TestPartialScansAreRepeated(t *testing.T) {
 	for name, test := range map[string]struct {
 		scanned scanned
 		closed  bool
+		running bool
 		want    bool
 	}{
 		"not scanned yet":             {want: true},
+		"it is being scanned":         {running: true},
 		"wholly":                      {scanned: scanned{begun: true}},
 		"partly":                      {scanned: scanned{begun: true, partial: true}, want: true},
 		"partly for the last time":    {scanned: scanned{begun: true, partial: true, repeats: maxRepeats}},
@@ -22,7 +25,11 @@ func TestPartialScansAreRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScans(datasetClock{}, nil, merge.New(merge.Options{}), nil, newJournal(Observer{}))
 			s.closed = test.closed
-			if got := s.wants(&process{scanned: test.scanned}); got != test.want {
+			entry := &process{scanned: test.scanned}
+			if test.running {
+				s.running[entry] = func() {}
+			}
+			if got := s.wants(entry); got != test.want {
 				t.Errorf("wanted: %v", got)
 			}
 		})

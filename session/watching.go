@@ -40,7 +40,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.scans.apply(result)
-			s.merger.EmitEntities(false)
+		case <-s.scans.searched:
 			s.scans.next(ctx)
 		case <-s.headers.asked:
 			s.headers.answer(ctx)
@@ -66,6 +66,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.merger.ForgetUnwanted()
 			s.follower.forgetStale()
 			s.known.note(ctx)
+			s.scans.lineUp()
 			s.scans.next(ctx)
 			s.merger.EmitEntities(false)
 			if err := s.writer.Tick(time.Now()); err != nil {
