@@ -18,10 +18,10 @@ import (
 const maxAlone = 32
 
 // needingAlone are those of the processes that share what shows intra-process communication which should have it for
-// themselves: none if that is not worth it, if another one may need it, too, or if it was not yet told what one of them
-// has missed.
+// themselves: none if that is not worth it or was tried in vain, if another one may need it, too, or if it was not yet
+// told what one of them has missed.
 func (a *Attacher) needingAlone(sharing []*Process) []*Process {
-	if !a.prober.kernel.MayChangeLinks() {
+	if !a.prober.kernel.MayChangeLinks() || !a.aloneTries.isDue(time.Now()) {
 		return nil
 	}
 	var needing []*Process
@@ -46,9 +46,10 @@ func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing [
 	if len(a.replaced) > 0 || !a.attachOwnOfAll(ctx, o, needing) { // what was replaced is older than links of all
 		a.endAlone(&a.released) // no hit needs them: it comes to those for every process behind them
 		a.Sweep()               // links for every process that are attached next are newer
-		o.since = time.Now()    // it is tried again later
+		a.aloneTries.fail(time.Now(), IntraProcessPatience)
 		return
 	}
+	a.aloneTries.succeed()
 	for _, p := range needing {
 		p.toldIntra = true // what was missed of it until now was told, and nothing is from now on
 	}

@@ -3,6 +3,7 @@ package attaching
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/caret-bpf/caret-bpf/bpf/abi"
 	"github.com/caret-bpf/caret-bpf/loader"
@@ -115,6 +116,37 @@ func TestIntraProcessStaysForAll(t *testing.T) {
 			a.told.warnings = nil
 			a.require(t, "later", 1, 0, 0)
 		})
+	}
+}
+
+// What single processes cannot have is tried again, each time after twice as long.
+func TestOwnLinksInVainAreTriedSeldom(t *testing.T) {
+	a := startAlone(t)
+	a.Begin(t.Context(), NewProcess(a.first.Target))
+	a.Sweep()
+	a.told.kernel.failingOf = map[int32]error{a.second.Target.PID: errors.New("no memory")}
+	var pauses []time.Duration
+	for range 9 {
+		settleAll(t, a.Attacher, a.first, a.second)
+		next := a.aloneTries.next
+		a.told.warnings = nil
+		a.occasional.since = time.Time{}
+		settleNow(t, a.Attacher, a.first, a.second)
+		if len(a.told.warnings) != 0 || a.aloneTries.next != next {
+			t.Error("tried again at once:", a.told.warnings)
+		}
+		pauses = append(pauses, a.aloneTries.pause)
+	}
+	for i := range pauses[1:] {
+		if want := min(2*pauses[i], maxPause); pauses[i+1] != want {
+			t.Errorf("pauses of %v: want %v after %v", pauses, want, pauses[i])
+		}
+	}
+	a.told.kernel.failingOf = nil
+	settleAll(t, a.Attacher, a.first, a.second)
+	a.require(t, "when it can", 0, 0, 1)
+	if a.aloneTries != (tries{}) {
+		t.Errorf("afterwards: %+v", a.aloneTries)
 	}
 }
 

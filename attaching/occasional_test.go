@@ -14,6 +14,7 @@ import (
 // settleAll lets the patience of an Attacher with shared links be over, and settles processes.
 func settleAll(t *testing.T, a *Attacher, processes ...*Process) {
 	a.occasional.since = time.Now().Add(-IntraProcessPatience)
+	a.aloneTries.next = time.Time{}
 	settleNow(t, a, processes...)
 }
 
