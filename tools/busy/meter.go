@@ -74,10 +74,20 @@ func (m *Meter) Read() Reading {
 // TimePerCallback returns the processor time in nanoseconds that the thread takes for a callback and everything around
 // it.
 func (m *Meter) TimePerCallback(window time.Duration) (float64, error) {
+	return m.TimePerCallbackWhile(func() error {
+		time.Sleep(window)
+		return nil
+	})
+}
+
+// TimePerCallbackWhile does so for as long as a function takes, which is called again while there are too few.
+func (m *Meter) TimePerCallbackWhile(wait func() error) (float64, error) {
 	before := m.Read()
 	deadline := time.Now().Add(Patience)
 	for {
-		time.Sleep(window)
+		if err := wait(); err != nil {
+			return 0, err
+		}
 		after := m.Read()
 		callbacks := after.Callbacks - before.Callbacks
 		if callbacks >= LeastCallbacks {

@@ -17,8 +17,12 @@ import (
 // launchingPatience is how long the programs of a command may take to begin.
 const launchingPatience = 2 * time.Minute
 
+// launchedWindows pass until what a callback takes later is measured. Running processes are attached to, and searched,
+// before a recording begins; those of a command while they run.
+const launchedWindows = 2 * windowCount
+
 // measureLaunched measures a recording of a command that starts all programs, as a launch file does.
-func measureLaunched(ctx context.Context, s busy.System, size int, untraced float64) (figures, error) {
+func measureLaunched(ctx context.Context, s busy.System, size int, pace *busy.Pace) (figures, error) {
 	scratch, err := os.MkdirTemp("", "vehicle")
 	if err != nil {
 		return figures{}, err
@@ -37,9 +41,8 @@ func measureLaunched(ctx context.Context, s busy.System, size int, untraced floa
 	if err != nil {
 		return figures{}, err
 	}
-	found, err := measureScript(ctx, r, scratch, meters)
+	found, err := measureScript(ctx, r, scratch, meters, pace)
 	_, stopError := r.stop()
-	found.untraced = untraced
 	return found, errors.Join(err, stopError)
 }
 
@@ -74,7 +77,7 @@ func writeCommand(text *strings.Builder, s busy.System, load busy.Workload, mete
 }
 
 // measureScript measures a recording whose command has just begun.
-func measureScript(ctx context.Context, r *recorder, scratch string, meters []*busy.Meter) (figures, error) {
+func measureScript(ctx context.Context, r *recorder, scratch string, meters []*busy.Meter, pace *busy.Pace) (figures, error) {
 	deadline := time.Now().Add(launchingPatience)
 	for i, meter := range meters {
 		least := uint64(1)
@@ -96,5 +99,5 @@ func measureScript(ctx context.Context, r *recorder, scratch string, meters []*b
 	if err != nil {
 		return figures{}, err
 	}
-	return measureRecording(r, meters[0], func(signal os.Signal) error { return syscall.Kill(pid, signal.(syscall.Signal)) })
+	return measureRecording(r, watched{meters[0], int32(pid), pace}, launchedWindows, func(signal os.Signal) error { return syscall.Kill(pid, signal.(syscall.Signal)) })
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,7 +43,7 @@ func run(ctx context.Context, rounds int, sizes, only string, crowd bool) error 
 			continue
 		}
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
-		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest 200 ms, after; untraced | added later | memory | idle |")
+		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest steady 200 ms, after, of how many; untraced | added later | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
 		for size := range strings.SplitSeq(sizes, ",") {
 			count, err := strconv.Atoi(size)
@@ -74,28 +73,35 @@ var ways = []way{
 
 // measureFleet prints a line for each way.
 func measureFleet(ctx context.Context, s busy.System, size, rounds int) error {
+	pace := busy.NewPace()
 	f, err := startFleet(ctx, s, size)
 	if err != nil {
 		return err
 	}
+	f.pace = pace
 	measured, err := measureRunning(ctx, f, rounds)
 	f.stop()
 	if err != nil {
 		return err
 	}
+	var untraced []float64
 	for i, w := range ways {
-		printFigures(w.name, size, measured[i], true)
+		printFigures(w.name, size, measured[i], pace)
+		for _, found := range measured[i] {
+			if taken, ok := found.before.median(pace); ok {
+				untraced = append(untraced, taken)
+			}
+		}
 	}
-	untraced := median(slices.Concat(measured...), func(f figures) float64 { return f.untraced })
 	var launched []figures
 	for range rounds {
-		found, err := measureLaunched(ctx, s, size, untraced)
+		found, err := measureLaunched(ctx, s, size, pace)
 		if err != nil {
 			return fmt.Errorf("a command: %w", err)
 		}
 		launched = append(launched, found)
 	}
-	printFigures("-- COMMAND", size, launched, false)
+	printLaunched(size, launched, untraced, pace)
 	return nil
 }
 
@@ -122,31 +128,72 @@ func median(of []figures, value func(figures) float64) float64 {
 	return measure.Median(values)
 }
 
-// printFigures prints a line of the table. What is attached before its processes begin has neither begin nor first
-// moments to measure, and a command takes its time to end.
-func printFigures(way string, size int, measured []figures, running bool) {
+const noFigure = "–"
+
+// printFigures prints a line of the table.
+func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 	of := func(value func(figures) float64) float64 { return median(measured, value) }
-	attaching, detaching, first := "–", "–", "–"
-	if running {
-		attaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
-		detaching = fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
-		untraced := of(func(f figures) float64 { return f.untraced })
-		dearest, at := dearestWindow(measured, func(f figures) []float64 { return f.first })
-		noise, _ := dearestWindow(measured, func(f figures) []float64 { return f.before })
-		first = fmt.Sprintf("%.2f µs, %.1f s; %.2f µs", (dearest-untraced)/1e3, (time.Duration(at) * window).Seconds(), (noise-untraced)/1e3)
+	attaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
+	detaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
+	var untraced, later []float64
+	for _, found := range measured {
+		before, ok := found.before.median(pace)
+		if !ok {
+			continue
+		}
+		untraced = append(untraced, before)
+		if taken, ok := found.later.median(pace); ok {
+			later = append(later, taken-before)
+		}
 	}
-	fmt.Printf("| `%s` | %d | %s | %s | %s | %.2f µs | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, of(func(f figures) float64 { return (f.later - f.untraced) / 1e3 }),
-		of(func(f figures) float64 { return float64(f.memory) / 1e6 }), of(func(f figures) float64 { return f.idle * 100 }))
+	first := noFigure
+	dearest, at, steady := dearestWindow(measured, func(f figures) windows { return f.first }, pace)
+	if len(untraced) > 0 && steady > 0 {
+		middle := measure.Median(untraced)
+		noise, _, steadyBefore := dearestWindow(measured, func(f figures) windows { return f.before }, pace)
+		first = fmt.Sprintf("%.2f µs, %.1f s, %d windows; %.2f µs, %d windows",
+			(dearest-middle)/1e3, (time.Duration(at) * window).Seconds(), steady, (noise-middle)/1e3, steadyBefore)
+	}
+	printLine(way, size, attaching, detaching, first, later, measured)
 }
 
-// dearestWindow returns which window is the dearest by the medians of all rounds, and that median.
-func dearestWindow(measured []figures, windows func(figures) []float64) (dearest float64, at int) {
-	for i := range windows(measured[0]) {
-		if middle := median(measured, func(f figures) float64 { return windows(f)[i] }); middle > dearest {
+// printLaunched prints the line of a command. What is attached before its processes begin has neither begin nor first
+// moments to measure, and a command takes its time to end.
+func printLaunched(size int, launched []figures, untraced []float64, pace *busy.Pace) {
+	var later []float64
+	for _, found := range launched {
+		if taken, ok := found.later.median(pace); ok && len(untraced) > 0 {
+			later = append(later, taken-measure.Median(untraced))
+		}
+	}
+	printLine("-- COMMAND", size, noFigure, noFigure, noFigure, later, launched)
+}
+
+// printLine prints what all lines have. Nothing was measured later where no processor was steady.
+func printLine(way string, size int, attaching, detaching, first string, later []float64, measured []figures) {
+	added := noFigure
+	if len(later) > 0 {
+		added = fmt.Sprintf("%.2f µs", measure.Median(later)/1e3)
+	}
+	fmt.Printf("| `%s` | %d | %s | %s | %s | %s | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, added,
+		median(measured, func(f figures) float64 { return float64(f.memory) / 1e6 }), median(measured, func(f figures) float64 { return f.idle * 100 }))
+}
+
+// dearestWindow returns which window is the dearest by the medians of all rounds in which it was steady, that median,
+// and how many windows had one.
+func dearestWindow(measured []figures, of func(figures) windows, pace *busy.Pace) (dearest float64, at, steady int) {
+	byNumber := map[int][]float64{}
+	for _, found := range measured {
+		for i, taken := range of(found).steady(pace) {
+			byNumber[i] = append(byNumber[i], taken)
+		}
+	}
+	for i, taken := range byNumber {
+		if middle := measure.Median(taken); middle > dearest {
 			dearest, at = middle, i
 		}
 	}
-	return dearest, at
+	return dearest, at, len(byNumber)
 }
 
 // figures are what one recording has cost.
@@ -154,19 +201,16 @@ type figures struct {
 	attaching, detaching time.Duration
 	// The same while no other program does anything.
 	attachingAlone, detachingAlone time.Duration
-	// Nanoseconds that a callback with its publish takes: before the recording, in each of the windows there and their
-	// median; in each of as many from the begin of the recording on; and later.
-	before, first   []float64
-	untraced, later float64
-	memory          int64   // bytes
-	idle            float64 // processor time of the recorder for each second in which nothing happens, seconds
+	// A callback with its publish before the recording, from its begin on, and later.
+	before, first, later windows
+	memory               int64   // bytes
+	idle                 float64 // processor time of the recorder for each second in which nothing happens, seconds
 }
 
 const (
 	// A recorder has detached all that it does without after so many windows.
 	windowCount  = 50
-	window       = 200 * time.Millisecond
-	laterWindows = 10
+	laterWindows = 25
 	// writing is when what was recorded is written.
 	writing    = 5 * time.Second
 	idleWindow = 5 * time.Second
@@ -177,7 +221,8 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	before, err := measureWindows(f.measured.Meter, windowCount)
+	measured := watched{f.measured.Meter, f.measured.PID(), f.pace}
+	before, err := measured.measure(windowCount)
 	if err != nil {
 		return figures{}, err
 	}
@@ -185,11 +230,11 @@ func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	found, err := measureRecording(r, f.measured.Meter, f.measured.Signal)
+	found, err := measureRecording(r, measured, windowCount, f.measured.Signal)
 	end, stopError := r.stop()
 	found.attaching, found.detaching = r.began, end.detaching
 	found.attachingAlone, found.detachingAlone = alone.attaching, alone.detaching
-	found.before, found.untraced = before, measure.Median(before)
+	found.before = before
 	return found, errors.Join(err, stopError)
 }
 
@@ -208,17 +253,15 @@ func measureAlone(ctx context.Context, f *fleet, w way) (found figures, err erro
 	return figures{attaching: r.began, detaching: end.detaching}, err
 }
 
-// measureRecording measures a recording that has just begun of a program that is told by that meter, and can be sent
-// signals. Both times include what the program takes untraced.
-func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error) (found figures, err error) {
-	if found.first, err = measureWindows(meter, windowCount); err != nil {
+// measureRecording measures a recording that has just begun of a program, which can be sent signals: so many windows,
+// and later ones. Both times include what the program takes untraced.
+func measureRecording(r *recorder, w watched, first int, send func(os.Signal) error) (found figures, err error) {
+	if found.first, err = w.measure(first); err != nil {
 		return found, err
 	}
-	later, err := measureWindows(meter, laterWindows)
-	if err != nil {
+	if found.later, err = w.measure(laterWindows); err != nil {
 		return found, err
 	}
-	found.later = measure.Median(later)
 	if err := send(syscall.SIGSTOP); err != nil {
 		return found, err
 	}
@@ -229,16 +272,4 @@ func measureRecording(r *recorder, meter *busy.Meter, send func(os.Signal) error
 	}
 	found.memory, err = r.memory()
 	return found, err
-}
-
-// measureWindows measures what a callback takes in each of several windows, one behind the other.
-func measureWindows(meter *busy.Meter, count int) (nanoseconds []float64, err error) {
-	for range count {
-		taken, err := meter.TimePerCallback(window)
-		if err != nil {
-			return nil, err
-		}
-		nanoseconds = append(nanoseconds, taken)
-	}
-	return nanoseconds, nil
 }
