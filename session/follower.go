@@ -89,6 +89,7 @@ func (f *follower) look(ctx context.Context, pid int32) {
 	case ctx.Err() != nil:
 		return
 	case errors.Is(err, target.ErrNoProcess) || errors.Is(err, loader.ErrProcessGone):
+	case errors.Is(err, target.ErrReplaced): // its exec is announced, and has it looked at again
 	case errors.Is(err, probes.ErrRequiredMissing) && entry.looks != youngLooks: // it is still mapping its libraries, or was told already
 	default:
 		f.journal.warn(err)

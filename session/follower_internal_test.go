@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -83,4 +85,36 @@ func TestRefusedProcessesAreMetLater(t *testing.T) {
 		t.Fatalf("%+v, to be looked at again are %v", entry, f.turns.next())
 	}
 	entry.close()
+}
+
+// TestChildThatExecutesAProgramIsNotBlind: a process that could not be planned because it runs another program by then
+// has missed nothing if all that it had mapped is probed for every process.
+func TestChildThatExecutesAProgramIsNotBlind(t *testing.T) {
+	replaced := fmt.Errorf("find the libraries: %w", target.ErrReplaced)
+	for name, test := range map[string]struct {
+		err     error
+		modules []target.Module
+		blind   bool
+	}{
+		"all is probed for every process": {err: replaced},
+		"a file may not be":               {err: replaced, modules: []target.Module{{}}, blind: true},
+		"the same program":                {err: target.ErrTooLong, blind: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := followerOfAll()
+			p, err := f.finder.Inspect(t.Context(), int32(startSleeping(t).Process.Pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entry := f.admission.enroll(t.Context(), p)
+			defer entry.close()
+			entry.ros2, entry.target.Modules = true, test.modules
+			if err := f.attachPlan(t.Context(), entry, planning{err: test.err}); !errors.Is(err, test.err) {
+				t.Errorf("another error: %v", err)
+			}
+			if blind := entry.unplanned != 0; blind != test.blind {
+				t.Errorf("blind: %v", blind)
+			}
+		})
+	}
 }

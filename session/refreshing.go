@@ -43,7 +43,7 @@ func (f *follower) attach(ctx context.Context, entry *process) error {
 func (f *follower) attachPlan(ctx context.Context, entry *process, made planning) error {
 	if made.err != nil && (entry.ros2 || !errors.Is(made.err, probes.ErrRequiredMissing)) {
 		entry.retry = time.Now().Add(retryPause)
-		if ctx.Err() == nil && !errors.Is(made.err, target.ErrNoProcess) {
+		if ctx.Err() == nil && !errors.Is(made.err, target.ErrNoProcess) && !f.isOverAndSeen(entry, made.err) {
 			entry.noteUnplanned()
 		}
 		return made.err
@@ -63,6 +63,12 @@ func (f *follower) attachPlan(ctx context.Context, entry *process, made planning
 	f.processes.mu.Unlock()
 	// Listed already, unless everything is recorded: then only its exec and exit depend on it.
 	return f.admission.list(entry)
+}
+
+// isOverAndSeen reports whether a process could not be planned because it runs another program now, and all that it had
+// mapped is probed for every process: say a child that executes a program as soon as it was forked.
+func (f *follower) isOverAndSeen(entry *process, err error) bool {
+	return errors.Is(err, target.ErrReplaced) && f.blind.isProbedForAll(entry, readClock(unix.CLOCK_MONOTONIC))
 }
 
 // refresh looks at a process's mappings and attaches what came.
