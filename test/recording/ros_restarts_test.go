@@ -21,6 +21,10 @@ const (
 // published counts the messages that a talker has said it publishes.
 func published(said string) int { return strings.Count(said, "Publishing: ") }
 
+// saidBefore is how long before it is interrupted a talker has said that it publishes a message, which it does then. It
+// publishes once a second.
+const saidBefore = 300 * time.Millisecond
+
 // waitForMessages waits until a talker has said that it publishes so many messages.
 func waitForMessages(t *testing.T, output *programOutput, count int) {
 	t.Helper()
@@ -47,6 +51,7 @@ func TestROSRestarts(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = c.Process.Kill() })
 			waitForMessages(t, output, 2)
+			time.Sleep(saidBefore)
 			if err := c.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
