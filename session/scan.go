@@ -116,7 +116,7 @@ func (p *process) isScannable() bool {
 }
 
 // scannable returns the processes that can be scanned, first those whose user's processes have been scanned for the
-// least time.
+// least time, and of these such as were not scanned yet or for the longest time.
 func (s *scans) scannable() []*process {
 	s.processes.mu.Lock()
 	defer s.processes.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *scans) scannable() []*process {
 		}
 	}
 	slices.SortFunc(entries, func(a, b *process) int {
-		return cmp.Or(cmp.Compare(s.spent[a.payer], s.spent[b.payer]), cmp.Compare(a.row.PID, b.row.PID))
+		return cmp.Or(cmp.Compare(s.spent[a.payer], s.spent[b.payer]), a.scanned.pause.Compare(b.scanned.pause), cmp.Compare(a.row.PID, b.row.PID))
 	})
 	return entries
 }

@@ -1,9 +1,14 @@
 package session
 
 import (
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/caret-bpf/caret-bpf/distros"
 	"github.com/caret-bpf/caret-bpf/merge"
+	"github.com/caret-bpf/caret-bpf/target"
+	"github.com/caret-bpf/caret-bpf/trace"
 )
 
 // A process of which memory was left out is scanned again, a few times, but not when the recording is over, and not
@@ -33,5 +38,39 @@ func TestPartialScansAreRepeated(t *testing.T) {
 				t.Errorf("wanted: %v", got)
 			}
 		})
+	}
+}
+
+// Those that want a scan all the time do not keep others of their user from having one, whatever their PIDs are.
+func TestScansTakeTurns(t *testing.T) {
+	now := time.Now()
+	all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
+	for pid, of := range map[int32]struct {
+		user uint32
+		ago  time.Duration // since its pause was over; none if it was not scanned
+	}{
+		1: {user: 1000, ago: time.Second},
+		2: {user: 1000, ago: 2 * time.Second},
+		3: {user: 1000},
+		4: {user: 1001, ago: time.Second},
+	} {
+		entry := &process{
+			ros2: true, recorded: true, payer: of.user, target: &target.Process{Distro: distros.Humble},
+			row: trace.Process{ProcessKey: trace.ProcessKey{PID: pid}},
+		}
+		if of.ago != 0 {
+			entry.scanned = scanned{begun: true, pause: now.Add(-of.ago)}
+		}
+		all.byPID[pid] = entry
+	}
+	s := newScans(datasetClock{}, all, nil, nil, nil)
+	s.spent[1000] = time.Second
+	s.lineUp()
+	var order []int32
+	for _, entry := range s.waiting {
+		order = append(order, entry.row.PID)
+	}
+	if want := []int32{4, 3, 2, 1}; !slices.Equal(order, want) {
+		t.Errorf("in the order %v, want %v", order, want)
 	}
 }
