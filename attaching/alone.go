@@ -21,7 +21,7 @@ const maxAlone = 32
 // themselves: none if that is not worth it or was tried in vain, if another one may need it, too, or if it was not yet
 // told what one of them has missed.
 func (a *Attacher) needingAlone(sharing []*Process) []*Process {
-	if !a.prober.kernel.MayChangeLinks() || !a.aloneTries.isDue(time.Now()) {
+	if !a.prober.kernel.MayChangeLinks() {
 		return nil
 	}
 	var needing []*Process
@@ -37,12 +37,19 @@ func (a *Attacher) needingAlone(sharing []*Process) []*Process {
 	if len(needing) > maxAlone || AreSharedLinksCheaper(len(needing), len(sharing)-len(needing), a.options.Costs) {
 		return nil
 	}
+	if a.aloneRefused != nil && !slices.Contains(needing, a.aloneRefused) {
+		a.aloneTries, a.aloneRefused = tries{}, nil // the others may succeed
+	}
+	if !a.aloneTries.isDue(time.Now()) {
+		return nil
+	}
 	return needing
 }
 
 // attachAlone attaches for the processes that need it what every process has, and then detaches it from all others.
 func (a *Attacher) attachAlone(ctx context.Context, o occasionalSites, needing []*Process) {
 	a.Sweep()
+	a.aloneRefused = nil
 	if len(a.replaced) > 0 || !a.attachOwnOfAll(ctx, o, needing) { // what was replaced is older than links of all
 		a.endAlone(&a.released) // no hit needs them: it comes to those for every process behind them
 		a.Sweep()               // links for every process that are attached next are newer
@@ -66,6 +73,7 @@ func (a *Attacher) attachOwnOfAll(ctx context.Context, o occasionalSites, needin
 	for _, p := range needing {
 		if err := a.attachOwnOf(ctx, p, o.sites); err != nil {
 			a.warnUnlessGone(p, err)
+			a.aloneRefused = p
 			return false
 		}
 	}

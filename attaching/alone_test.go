@@ -150,6 +150,21 @@ func TestOwnLinksInVainAreTriedSeldom(t *testing.T) {
 	}
 }
 
+// When the process does without that could not have it for itself, the others need not wait until it is tried again.
+func TestOwnLinksOfOthersDoNotWait(t *testing.T) {
+	a := startAlone(t)
+	a.Begin(t.Context(), NewProcess(a.first.Target))
+	a.Sweep()
+	a.told.kernel.failingOf = map[int32]error{a.second.Target.PID: errors.New("no memory")}
+	for range 3 {
+		settleAll(t, a.Attacher, a.first, a.second)
+	}
+	a.told.withIntra = map[*Process]bool{a.first: true}
+	settleNow(t, a.Attacher, a.first, a.second)
+	a.told.warnings = nil // of the other one, and that this one has begun with it
+	a.require(t, "without the other one", 0, 1, 0)
+}
+
 // What a process has for itself goes with it, and with all links that are replaced.
 func TestWhatIsAloneEnds(t *testing.T) {
 	t.Run("with the process", func(t *testing.T) {

@@ -76,10 +76,12 @@ type Attacher struct {
 	replaced []unitAttachment
 	// prefersOwn says that links of single processes are newer than those for every process, where there are both.
 	prefersOwn bool
-	// aloneTries are attempts to attach for single processes what shows intra-process communication.
-	aloneTries tries
-	opened     bool // the recording has begun
-	budget     *budget
+	// aloneTries are attempts to attach for single processes what shows intra-process communication. aloneRefused is the
+	// process for which the last one was in vain, if it was for one: without it, there is no reason to wait.
+	aloneTries   tries
+	aloneRefused *Process
+	opened       bool // the recording has begun
+	budget       *budget
 	// reinstating are units that are attached again, which was not wanted before: nothing is missing of them.
 	reinstating []abi.Unit
 }
