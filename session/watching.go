@@ -40,6 +40,7 @@ func (s *Session) watch(ctx context.Context, reading <-chan error) (ending trace
 			s.follower.followIntraProcess(ctx, seen)
 		case result := <-s.scans.results:
 			s.scans.apply(result)
+			s.scans.next(ctx) // there is room for another one
 		case <-s.scans.searched:
 			s.scans.next(ctx)
 		case <-s.headers.asked:
