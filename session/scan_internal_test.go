@@ -74,3 +74,35 @@ func TestScansTakeTurns(t *testing.T) {
 		t.Errorf("in the order %v, want %v", order, want)
 	}
 }
+
+// Memory is searched of one process at a time, of as many as there is room for, and of none that has ended since it was
+// lined up.
+func TestNextScanHasRoom(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(*scans, *process)
+		waits   bool
+	}{
+		"another one is searched": {func(s *scans, _ *process) { s.unsearched.Add(1) }, true},
+		"too many are to take effect": {func(s *scans, _ *process) {
+			for range scansAtOnce {
+				s.running[new(process)] = func() {}
+			}
+		}, true},
+		"it has ended":                 {func(_ *scans, p *process) { p.ended = true }, false},
+		"it is not opened any more":    {func(_ *scans, p *process) { p.target = nil }, false},
+		"it is left alone for a while": {func(_ *scans, p *process) { p.scanned.pause = time.Now().Add(time.Hour) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
+			entry := &process{ros2: true, recorded: true, target: &target.Process{Distro: distros.Humble}}
+			all.byPID[1] = entry
+			s := newScans(datasetClock{}, all, nil, nil, nil)
+			s.lineUp()
+			test.prepare(s, entry)
+			s.next(t.Context())
+			if waits := len(s.waiting) == 1; waits != test.waits || s.running[entry] != nil {
+				t.Errorf("it waits: %v, it is scanned: %v", waits, s.running[entry] != nil)
+			}
+		})
+	}
+}
