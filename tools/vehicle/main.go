@@ -43,7 +43,7 @@ func run(ctx context.Context, rounds int, sizes, only string, crowd bool) error 
 			continue
 		}
 		fmt.Printf("%s, %s, medians of %d rounds\n\n", s.Name, s.RMW, rounds)
-		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest steady 200 ms, after, of how many; untraced | added later | memory | idle |")
+		fmt.Println("| recorded by | processes | until it records; alone | to the end; alone | added in the dearest steady 200 ms, after, of how many; untraced | added later, in how many steady ones of all rounds | memory | idle |")
 		fmt.Println("|---|---|---|---|---|---|---|---|")
 		for size := range strings.SplitSeq(sizes, ",") {
 			count, err := strconv.Atoi(size)
@@ -136,6 +136,7 @@ func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 	attaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
 	detaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
 	var untraced, later []float64
+	steadyLater := 0
 	for _, found := range measured {
 		before, ok := found.before.median(pace)
 		if !ok {
@@ -144,6 +145,7 @@ func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 		untraced = append(untraced, before)
 		if taken, ok := found.later.median(pace); ok {
 			later = append(later, taken-before)
+			steadyLater += len(found.later.steady(pace))
 		}
 	}
 	first := noFigure
@@ -154,26 +156,28 @@ func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 		first = fmt.Sprintf("%.2f µs, %.1f s, %d windows; %.2f µs, %d windows",
 			(dearest-middle)/1e3, (time.Duration(at) * window).Seconds(), steady, (noise-middle)/1e3, steadyBefore)
 	}
-	printLine(way, size, attaching, detaching, first, later, measured)
+	printLine(way, size, attaching, detaching, first, later, steadyLater, measured)
 }
 
 // printLaunched prints the line of a command. What is attached before its processes begin has neither begin nor first
 // moments to measure, and a command takes its time to end.
 func printLaunched(size int, launched []figures, untraced []float64, pace *busy.Pace) {
 	var later []float64
+	steadyLater := 0
 	for _, found := range launched {
 		if taken, ok := found.later.median(pace); ok && len(untraced) > 0 {
 			later = append(later, taken-measure.Median(untraced))
+			steadyLater += len(found.later.steady(pace))
 		}
 	}
-	printLine("-- COMMAND", size, noFigure, noFigure, noFigure, later, launched)
+	printLine("-- COMMAND", size, noFigure, noFigure, noFigure, later, steadyLater, launched)
 }
 
 // printLine prints what all lines have. Nothing was measured later where no processor was steady.
-func printLine(way string, size int, attaching, detaching, first string, later []float64, measured []figures) {
+func printLine(way string, size int, attaching, detaching, first string, later []float64, steadyLater int, measured []figures) {
 	added := noFigure
 	if len(later) > 0 {
-		added = fmt.Sprintf("%.2f µs", measure.Median(later)/1e3)
+		added = fmt.Sprintf("%.2f µs, %d windows", measure.Median(later)/1e3, steadyLater)
 	}
 	fmt.Printf("| `%s` | %d | %s | %s | %s | %s | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, added,
 		median(measured, func(f figures) float64 { return float64(f.memory) / 1e6 }), median(measured, func(f figures) float64 { return f.idle * 100 }))

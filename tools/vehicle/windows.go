@@ -12,7 +12,7 @@ const (
 	// paceTimes is how often in a window it is measured how fast the processor is.
 	paceTimes = 4
 	// steadyPace is how much longer than at best the same work may take while a program is measured. Up to there a
-	// callback took at most a tenth longer, untraced and traced; beyond it up to one and a half times as long.
+	// callback took at most an eighth longer, untraced and traced; beyond it up to one and a half times as long.
 	steadyPace = 1.4
 )
 
@@ -33,8 +33,9 @@ type windows []struct {
 func (w watched) measure(count int) (windows, error) {
 	found := make(windows, count)
 	for i := range found {
+		var sum time.Duration
+		var times int // more than paceTimes where a window was too short
 		taken, err := w.meter.TimePerCallbackWhile(func() error {
-			var sum time.Duration
 			for range paceTimes {
 				time.Sleep(window / paceTimes)
 				pace, err := w.pace.Where(w.pid)
@@ -42,14 +43,14 @@ func (w watched) measure(count int) (windows, error) {
 					return err
 				}
 				sum += pace
+				times++
 			}
-			found[i].pace = sum / paceTimes
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		found[i].taken = taken
+		found[i].taken, found[i].pace = taken, sum/time.Duration(times)
 	}
 	return found, nil
 }
