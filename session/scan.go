@@ -57,6 +57,9 @@ type scans struct {
 	closed     bool            // the recording is over
 	// spent is how long the processes of each user have been scanned.
 	spent map[uint32]time.Duration
+	// repeatAfter is when a process that was scanned before may be scanned again. Many of them may create entities all
+	// the time: scans of those take a half of a processor at most.
+	repeatAfter time.Time
 }
 
 // scanned is what the scans of a process have come to.
@@ -78,6 +81,7 @@ type scanResult struct {
 	took     time.Duration
 	err      error
 	early    bool // it began before the end of the recording
+	repeated bool // the process was scanned before
 }
 
 func newScans(clock datasetClock, processes *processes, merger *merge.Merger, layouts *entities.Layouts, journal *journal) *scans {
@@ -98,6 +102,9 @@ func (s *scans) next(ctx context.Context) {
 	for s.unsearched.Load() == 0 && len(s.running) < scansAtOnce && len(s.waiting) > 0 {
 		entry := s.waiting[0]
 		s.waiting = s.waiting[1:]
+		if entry.scanned.begun && time.Now().Before(s.repeatAfter) {
+			continue // it gets in line again
+		}
 		if s.isScannable(entry) && s.wants(entry) {
 			s.begin(ctx, entry)
 		}
@@ -153,6 +160,7 @@ func (s *scans) wants(entry *process) bool {
 
 // begin begins to scan a process. The result comes through s.results.
 func (s *scans) begin(ctx context.Context, entry *process) {
+	repeated := entry.scanned.begun
 	entry.scanned.begun = true
 	if entry.scanned.partial {
 		entry.scanned.repeats++
@@ -189,7 +197,7 @@ func (s *scans) begin(ctx context.Context, entry *process) {
 		default:
 		}
 		time.Sleep(settleTime)
-		s.results <- scanResult{entry, snapshot, time.Since(begin), err, early}
+		s.results <- scanResult{entry, snapshot, time.Since(begin), err, early, repeated}
 	}(s.searching)
 }
 
@@ -199,6 +207,9 @@ func (s *scans) apply(result scanResult) {
 	s.running[entry]()
 	delete(s.running, entry)
 	s.spent[entry.payer] += result.took
+	if result.repeated {
+		s.repeatAfter = time.Now().Add(result.took)
+	}
 	entry.scanned.pause = time.Now().Add(max(scanPause, scanShare*result.took))
 	s.processes.mu.Lock()
 	current := s.processes.byPID[key.PID] == entry && !entry.ended

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/caret-bpf/caret-bpf/distros"
+	"github.com/caret-bpf/caret-bpf/entities"
 	"github.com/caret-bpf/caret-bpf/merge"
 	"github.com/caret-bpf/caret-bpf/target"
 	"github.com/caret-bpf/caret-bpf/trace"
@@ -102,6 +103,43 @@ func TestNextScanHasRoom(t *testing.T) {
 			s.next(t.Context())
 			if waits := len(s.waiting) == 1; waits != test.waits || s.running[entry] != nil {
 				t.Errorf("it waits: %v, it is scanned: %v", waits, s.running[entry] != nil)
+			}
+		})
+	}
+}
+
+// Processes that were scanned before leave time between their scans, which one that was not does not wait for.
+func TestRepeatedScansLeaveTime(t *testing.T) {
+	const took = time.Hour
+	for name, test := range map[string]struct {
+		former  scanResult
+		scanned scanned
+		begins  bool
+	}{
+		"again behind one again":        {scanResult{repeated: true, took: took}, scanned{begun: true, partial: true}, false},
+		"for the first time":            {scanResult{repeated: true, took: took}, scanned{}, true},
+		"again behind one that was not": {scanResult{took: took}, scanned{begun: true, partial: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := newProcesses(datasetClock{}, nil, newJournal(Observer{}))
+			p, err := target.NewFinder().Inspect(t.Context(), int32(startSleeping(t).Process.Pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			p.Distro = distros.Humble
+			entry := &process{ros2: true, recorded: true, target: p, scanned: test.scanned}
+			all.byPID[p.PID] = entry
+			s := newScans(datasetClock{}, all, merge.New(merge.Options{}), entities.NewLayouts(), newJournal(Observer{}))
+			test.former.entry = new(process)
+			s.running[test.former.entry] = func() {}
+			s.apply(test.former)
+			s.lineUp()
+			s.next(t.Context())
+			begins := entry.scanned != test.scanned
+			s.stop(entry)
+			if begins != test.begins {
+				t.Errorf("it begins: %v", begins)
 			}
 		})
 	}
