@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pace measures how fast processors are at the moment. On a virtual machine that changes, say by half, with what
-// another one does on the same core, and no counter of the kernel tells.
+// Pace measures how fast processors are at the moment. On a virtual machine that changes, say by half, and no counter of
+// its kernel tells.
 type Pace struct {
 	numbers, sorted []uint32
 	// Fastest is the least that the work has taken.

@@ -21,7 +21,6 @@ const startedAtOnce = 4
 type fleet struct {
 	measured *busy.Program
 	idle     []*busy.Program
-	pace     *busy.Pace
 }
 
 func startFleet(ctx context.Context, s busy.System, size int) (*fleet, error) {

@@ -78,8 +78,7 @@ func measureFleet(ctx context.Context, s busy.System, size, rounds int) error {
 	if err != nil {
 		return err
 	}
-	f.pace = pace
-	measured, err := measureRunning(ctx, f, rounds)
+	measured, err := measureRunning(ctx, f, rounds, pace)
 	f.stop()
 	if err != nil {
 		return err
@@ -106,11 +105,11 @@ func measureFleet(ctx context.Context, s busy.System, size, rounds int) error {
 }
 
 // measureRunning measures all ways to record processes that run, in turn.
-func measureRunning(ctx context.Context, f *fleet, rounds int) ([][]figures, error) {
+func measureRunning(ctx context.Context, f *fleet, rounds int, pace *busy.Pace) ([][]figures, error) {
 	measured := make([][]figures, len(ways))
 	for range rounds {
 		for i, w := range ways {
-			found, err := measureWay(ctx, f, w)
+			found, err := measureWay(ctx, f, w, pace)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
@@ -135,17 +134,12 @@ func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 	of := func(value func(figures) float64) float64 { return median(measured, value) }
 	attaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.attaching.Seconds() }), of(func(f figures) float64 { return f.attachingAlone.Seconds() }))
 	detaching := fmt.Sprintf("%.2f; %.2f s", of(func(f figures) float64 { return f.detaching.Seconds() }), of(func(f figures) float64 { return f.detachingAlone.Seconds() }))
-	var untraced, later []float64
-	steadyLater := 0
+	var untraced []float64
+	var later addedLater
 	for _, found := range measured {
-		before, ok := found.before.median(pace)
-		if !ok {
-			continue
-		}
-		untraced = append(untraced, before)
-		if taken, ok := found.later.median(pace); ok {
-			later = append(later, taken-before)
-			steadyLater += len(found.later.steady(pace))
+		if before, ok := found.before.median(pace); ok {
+			untraced = append(untraced, before)
+			later.add(found.later, before, pace)
 		}
 	}
 	first := noFigure
@@ -156,30 +150,44 @@ func printFigures(way string, size int, measured []figures, pace *busy.Pace) {
 		first = fmt.Sprintf("%.2f µs, %.1f s, %d windows; %.2f µs, %d windows",
 			(dearest-middle)/1e3, (time.Duration(at) * window).Seconds(), steady, (noise-middle)/1e3, steadyBefore)
 	}
-	printLine(way, size, attaching, detaching, first, later, steadyLater, measured)
+	printLine(way, size, attaching, detaching, first, later, measured)
 }
 
 // printLaunched prints the line of a command. What is attached before its processes begin has neither begin nor first
 // moments to measure, and a command takes its time to end.
 func printLaunched(size int, launched []figures, untraced []float64, pace *busy.Pace) {
-	var later []float64
-	steadyLater := 0
-	for _, found := range launched {
-		if taken, ok := found.later.median(pace); ok && len(untraced) > 0 {
-			later = append(later, taken-measure.Median(untraced))
-			steadyLater += len(found.later.steady(pace))
+	var later addedLater
+	if len(untraced) > 0 {
+		for _, found := range launched {
+			later.add(found.later, measure.Median(untraced), pace)
 		}
 	}
-	printLine("-- COMMAND", size, noFigure, noFigure, noFigure, later, steadyLater, launched)
+	printLine("-- COMMAND", size, noFigure, noFigure, noFigure, later, launched)
 }
 
-// printLine prints what all lines have. Nothing was measured later where no processor was steady.
-func printLine(way string, size int, attaching, detaching, first string, later []float64, steadyLater int, measured []figures) {
-	added := noFigure
-	if len(later) > 0 {
-		added = fmt.Sprintf("%.2f µs, %d windows", measure.Median(later)/1e3, steadyLater)
+// addedLater is what later windows take more than untraced ones.
+type addedLater struct {
+	nanoseconds []float64 // of each round that had steady windows
+	windows     int       // that were steady, of all rounds
+}
+
+func (a *addedLater) add(later windows, untraced float64, pace *busy.Pace) {
+	if taken, ok := later.median(pace); ok {
+		a.nanoseconds = append(a.nanoseconds, taken-untraced)
+		a.windows += len(later.steady(pace))
 	}
-	fmt.Printf("| `%s` | %d | %s | %s | %s | %s | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, added,
+}
+
+func (a *addedLater) String() string {
+	if a.windows == 0 {
+		return noFigure
+	}
+	return fmt.Sprintf("%.2f µs, %d windows", measure.Median(a.nanoseconds)/1e3, a.windows)
+}
+
+// printLine prints what all lines have.
+func printLine(way string, size int, attaching, detaching, first string, later addedLater, measured []figures) {
+	fmt.Printf("| `%s` | %d | %s | %s | %s | %s | %.0f MB | %.1f %% |\n", way, size, attaching, detaching, first, &later,
 		median(measured, func(f figures) float64 { return float64(f.memory) / 1e6 }), median(measured, func(f figures) float64 { return f.idle * 100 }))
 }
 
@@ -220,12 +228,12 @@ const (
 	idleWindow = 5 * time.Second
 )
 
-func measureWay(ctx context.Context, f *fleet, w way) (figures, error) {
+func measureWay(ctx context.Context, f *fleet, w way, pace *busy.Pace) (figures, error) {
 	alone, err := measureAlone(ctx, f, w)
 	if err != nil {
 		return figures{}, err
 	}
-	measured := watched{f.measured.Meter, f.measured.PID(), f.pace}
+	measured := watched{f.measured.Meter, f.measured.PID(), pace}
 	before, err := measured.measure(windowCount)
 	if err != nil {
 		return figures{}, err
