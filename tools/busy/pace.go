@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pace measures how fast processors are at the moment. On a virtual machine that changes, say by half, and no counter of
-// its kernel tells.
+// Pace measures how fast processors are at the moment. On a virtual machine that changes, say by half, and its kernel
+// does not count it.
 type Pace struct {
 	numbers, sorted []uint32
 	// Fastest is the least that the work has taken.
